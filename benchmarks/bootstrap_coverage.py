@@ -1,41 +1,122 @@
-"""How often bootstrap intervals hold the population's score: samples of known multinomials."""
+"""How often 95 % intervals hold the score of a population.
+
+Draws of classes: entities are drawn from a population, and a share of their records is split off into clusters of
+their own, or moved to the cluster of another entity. The truth is the mean score of many samples of the same size.
+Draws of items: tables of items of three fixed classes, against the score of the population's table.
+
+python benchmarks/bootstrap_coverage.py            # an hour; writes results/
+python benchmarks/bootstrap_coverage.py --small    # 200 samples of small cells, to see that it works
+"""
 
 import argparse
+import time
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import timing
 import torch
 
 from torchclusteval import ContingencyTables, evaluate_tables
+from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import bootstrap
+from torchclusteval.inference.bootstrap_options import FEW_WRONG
+from torchclusteval.inference.class_resampling import wrong_classes
 from torchclusteval.inference.intervals import METHODS
+
+CONFIDENCE = 0.95
+NAMES = ["pair_f", "adjusted_rand", "ami_arithmetic", "nmi_arithmetic", "bcubed_f", "v_measure", "one_to_one_accuracy"]
+KINDS, NOISE, MEANS, ENTITIES = ("split", "moved"), (0.01, 0.1, 0.3), (1.5, 3, 30, 300), (60, 200, 2000)
+CHANCE = 1.0  # noise with which records are moved anywhere
 
 POPULATIONS = {  # shares of the cells, not normalised
     "moderate": [[30, 5, 5], [4, 20, 6], [2, 8, 20]],
     "near perfect": [[40, 1, 0], [1, 30, 0], [0, 1, 27]],
     "independent": [[20, 20, 10], [12, 12, 6], [8, 8, 4]],
 }
-MEASURES = ["adjusted_rand", "v_measure", "purity", "bcubed_f", "variation_of_information"]
-CONFIDENCE = 0.95
+OF_ITEMS = ["adjusted_rand", "v_measure", "purity", "bcubed_f", "variation_of_information"]
 
 
-def samples(shares: torch.Tensor, items: int, count: int, generator: torch.Generator) -> ContingencyTables:
+def entity_tables(
+    random: np.random.Generator, count: int, entities: int, mean: float, noise: float, kind: str
+) -> ContingencyTables:
+    """Tables of samples of entities with 1 + Poisson(mean - 1) records."""
+    sizes = 1 + random.poisson(mean - 1, (count, entities))
+    entity = np.repeat(np.arange(count * entities), sizes.ravel())
+    sample, own = np.divmod(entity, entities)
+    noisy = random.random(len(entity)) < noise
+    if kind == "split":
+        number = np.cumsum(noisy)
+        before = np.r_[0, number[np.cumsum(sizes.sum(1)) - 1]][:-1]
+        pred = np.where(noisy, entities + number - 1 - before[sample], own)
+    else:
+        pred = np.where(noisy, (own + random.integers(1, entities, len(own))) % entities, own)
+    clusters = int(pred.max()) + 1
+    keys, counts = np.unique(entity * clusters + pred, return_counts=True)
+    row, column = np.divmod(keys, clusters)
+    places = (torch.from_numpy(x) for x in (row // entities, row % entities, column, counts))
+    return ContingencyTables._of(TableParts(SparseCells(torch.Size([count]), (entities, clusters), *places)))
+
+
+def of_entities(
+    kind: str, noise: float, mean: float, entities: int, samples: int, truths: int, resamples: int
+) -> dict[str, Any]:
+    """Coverage of one cell, and what the intervals warn of."""
+    started, random = time.process_time(), np.random.default_rng(0)
+    step = max(1, min(200, 400_000 // int(entities * mean)))
+    total, done = torch.zeros(len(NAMES), dtype=torch.float64), 0
+    while done < truths:
+        scores = evaluate_tables(entity_tables(random, step, entities, mean, noise, kind), NAMES)
+        total, done = total + torch.stack([scores[name].sum() for name in NAMES]), done + step
+    truth = dict(zip(NAMES, (total / done).tolist(), strict=True))
+    held, given, few, wrong, seen = dict.fromkeys(NAMES, 0), dict.fromkeys(NAMES, 0), 0, list[float](), 0
+    while seen < samples:
+        tables = entity_tables(random, step, entities, mean, noise, kind)
+        found = bootstrap(tables, NAMES, resamples, CONFIDENCE, rng=seen, resample="classes")
+        for name, interval in found.items():
+            given[name] += int((~interval.low.isnan()).sum())
+            held[name] += int(((interval.low <= truth[name]) & (truth[name] <= interval.high)).sum())
+        counts = wrong_classes(tables)
+        few, wrong, seen = few + int((counts < FEW_WRONG).sum()), [*wrong, *counts.tolist()], seen + step
+    coverage = {name: round(held[name] / given[name], 3) if given[name] else None for name in NAMES}
+    row = {"kind": kind, "noise": noise, "mean_size": mean, "entities": entities, "coverage": coverage}
+    row |= {"classes_with_an_error": float(np.mean(wrong)), "warned": few / seen, "samples": seen, "truths": done}
+    row |= {"refused": round(1 - min(given.values()) / seen, 4), "resamples": resamples}
+    said = " ".join("----" if x is None else f"{x:.3f}" for x in coverage.values())
+    spent = f"{time.process_time() - started:.0f} s"
+    about = f"{row['classes_with_an_error']:6.1f} wrong, warned {row['warned']:.2f}, refused {row['refused']:.2f}"
+    print(f"{kind:5} {noise:4} {mean:5} {entities:5} {said}  {about}, {seen} samples, {spent}", flush=True)
+    return row
+
+
+def budget(mean: float, entities: int, full: bool) -> tuple[int, int, int]:
+    """Samples, samples for the truth, and resamples: fewer of large tables, which take longer."""
+    if not full:
+        return 200, 2000, 200
+    cells = entities * (1 + min(mean, 30))
+    samples = int(min(2000, max(200, 4e5 / cells)))
+    return samples, 10 * samples, 400 if samples == 2000 else 200
+
+
+def samples_of_items(shares: torch.Tensor, items: int, count: int, generator: torch.Generator) -> ContingencyTables:
     """Tables of items drawn one by one."""
     drawn = torch.multinomial(shares.flatten().expand(count, -1), items, replacement=True, generator=generator)
     counts = torch.zeros(count, shares.numel(), dtype=torch.int64).scatter_add_(1, drawn, torch.ones_like(drawn))
     return ContingencyTables(counts.view(count, *shares.shape))
 
 
-def coverage(name: str, items: int, count: int, resamples: int) -> list[dict[str, object]]:
+def of_items(name: str, items: int, count: int, resamples: int) -> list[dict[str, Any]]:
     shares = torch.tensor(POPULATIONS[name], dtype=torch.float64)
     population = ContingencyTables((shares / shares.sum() * 1e9).round().long())
-    truth = evaluate_tables(population, MEASURES)
+    truth = evaluate_tables(population, OF_ITEMS)
     generator = torch.Generator().manual_seed(items)
-    tables = samples(shares, items, count, generator)
+    tables = samples_of_items(shares, items, count, generator)
     rows = []
     for method in METHODS:
-        found = bootstrap(tables, MEASURES, resamples, CONFIDENCE, method, generator)
-        held = {m: (found[m].low <= truth[m]) & (truth[m] <= found[m].high) for m in MEASURES}
+        found = bootstrap(tables, OF_ITEMS, resamples, CONFIDENCE, method, generator, resample="items")
+        held = {m: (found[m].low <= truth[m]) & (truth[m] <= found[m].high) for m in OF_ITEMS}
         share = {m: round(float(x.double().mean()), 4) for m, x in held.items()}
         rows.append({"population": name, "items": items, "method": method, "coverage": share})
         print(f"{name:14} {items:5} {method:11}", *(f"{x:.3f}" for x in share.values()), flush=True)
@@ -43,16 +124,25 @@ def coverage(name: str, items: int, count: int, resamples: int) -> list[dict[str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--small", action="store_true", help="few samples, to see that it works")
     parser.add_argument("--output", type=Path, default=timing.RESULTS / "bootstrap_coverage.json")
     arguments = parser.parse_args()
     timing.one_thread()
-    count, resamples = (20, 100) if arguments.small else (2000, 1000)
-    sizes = [50] if arguments.small else [50, 200, 1000]
-    rows = [row for name in POPULATIONS for items in sizes for row in coverage(name, items, count, resamples)]
-    head = {"confidence": CONFIDENCE, "samples": count, "resamples": resamples, "measures": MEASURES}
-    timing.save(arguments.output, {"environment": timing.environment(), **head, "rows": rows})
+    warnings.simplefilter("ignore", UserWarning)
+    full = not arguments.small
+    cells = [(k, x, mean, e) for k in KINDS for x in NOISE for mean in MEANS for e in ENTITIES]
+    cells += [("moved", CHANCE, mean, e) for mean in MEANS for e in ENTITIES]
+    if not full:
+        cells = [("split", 0.1, 1.5, 200), ("moved", 0.1, 3, 60)]
+    entities = [of_entities(*cell, *budget(*cell[2:], full)) for cell in sorted(cells, key=lambda x: x[2] * x[3])]
+    if not full and not all(0.85 <= x <= 1 for row in entities for x in row["coverage"].values()):
+        raise SystemExit("bootstrap_coverage: expected coverages from .85 to 1")
+    count, resamples = (2000, 1000) if full else (20, 100)
+    sizes = [50, 200, 1000] if full else [50]
+    items = [row for name in POPULATIONS for size in sizes for row in of_items(name, size, count, resamples)]
+    head = {"confidence": CONFIDENCE, "entities": entities, "samples_of_items": count, "items": items}
+    timing.save(arguments.output, {"environment": timing.environment(), **head})
 
 
 if __name__ == "__main__":

@@ -16,11 +16,14 @@ QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STUDIES.keys() - {"kishida", "properties"}))  # which take some seconds
 def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--iterations", str(QUICK[name])] if name in QUICK else []
-    assert main(["study", name, *given, "--output", str(tmp_path / "found.csv")]) == 0
+    pytest.importorskip("matplotlib")
+    given, picture = ["--iterations", str(QUICK[name])] if name in QUICK else [], tmp_path / "figures.png"
+    assert main(["study", name, *given, "--output", str(tmp_path / "found.csv"), "--plot", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().out
     module = STUDIES[name].load()
     rows = module.rows(module.run(**({"iterations": QUICK[name]} if given else {})))
+    assert len({tuple(row) for row in rows}) == 1  # the same columns in every row
     with (tmp_path / "found.csv").open(newline="", encoding="utf-8") as stream:
         shown = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
         assert list(csv.DictReader(stream)) == shown

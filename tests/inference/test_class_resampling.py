@@ -1,68 +1,63 @@
-"""Intervals by halves of the classes: against enumeration, and their coverage of small entities by simulation."""
+"""Intervals by drawing classes: against enumeration, the unit that is drawn, and coverage of small entities."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 import torchclusteval as tce
-from torchclusteval.inference.class_resampling import halves_of, wrong_classes
+from tests.support.reference import adjusted_rand as slow_ari
+from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
 
 NAMES = ["pair_f", "adjusted_rand", "ami", "nmi", "bcubed_f", "v_measure", "one_to_one_accuracy"]
 
 
+def ari_of(table: np.ndarray) -> float:
+    """By the slow reference."""
+    true, pred = (np.repeat(x.ravel(), table.ravel()).tolist() for x in np.indices(table.shape))
+    return slow_ari(true, pred)
+
+
+@pytest.mark.parametrize("classes", [4, 5, 6])
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_draws_are_tables_of_half_of_the_classes(layout: str) -> None:
-    counts = np.random.default_rng(0).integers(0, 4, (2, 6, 5))
+def test_draws_are_tables_of_a_share_of_the_classes(layout: str, classes: int) -> None:
+    """Against all subsets: the values, their mean at the estimate, and the standard error by hand."""
+    counts = np.random.default_rng(0).integers(0, 4, (2, classes, 5)) + np.eye(classes, 5, dtype=np.int64) * 3
     tables = tce.ContingencyTables(counts)
     tables = tables if layout == "dense" else tables.to_sparse()
-    with pytest.warns(UserWarning, match="too short where few have an error"):
-        kept = tce.bootstrap(tables, ["rand"], 2000, rng=0, resample="classes", keep_resamples=True)["rand"].resamples
-    assert kept is not None
-    found = {tuple(draw) for draw in kept.numpy().round(9)}
-    estimate = tce.evaluate_tables(tables, ["rand"])["rand"].numpy()
-    halves = np.stack(
-        [tce.evaluate(*items(counts[:, list(rows)]), ["rand"], missing="ignore")["rand"] for rows in subsets(6)]
-    )
-    expected = {tuple(x) for x in (estimate + halves - halves.mean(0)).round(9)}
-    drawn = np.array(sorted(found)) - np.array(sorted(expected))
-    assert len(found) == len(expected) == 20
-    assert np.abs(drawn - drawn.mean(0)).max() < 1e-6  # the mean of 2000 draws is not quite that of all halves
-    assert np.abs(drawn.mean(0)).max() < 0.01
+    with pytest.warns(UserWarning, match=f"there are only {classes}: intervals take 3 such classes, and 10 in all"):
+        found = tce.bootstrap(tables, ["ari"], 4000, rng=0, resample="classes", keep_resamples=True)["ari"]
+    assert found.resamples is not None
+    size = round(0.7 * classes)
+    subsets = list(combinations(range(classes), size))
+    values = np.array([[ari_of(table[list(rows)]) for table in counts] for rows in subsets])
+    scale = math.sqrt(size / (classes - size))
+    estimate = np.array([ari_of(table) for table in counts])
+    expected = {tuple(x) for x in (estimate + scale * (values - values.mean(0))).round(9)}
+    drawn = {tuple(draw) for draw in found.resamples.numpy().round(9)}
+    assert len(drawn) == len(expected)
+    apart = np.array(sorted(drawn)) - np.array(sorted(expected))
+    assert np.abs(apart - apart.mean(0)).max() < 1e-6  # the mean of 4000 draws is not quite that of all subsets
+    assert np.abs(apart.mean(0)).max() < 0.02
+    np.testing.assert_allclose(found.standard_error, scale * values.std(0), rtol=0.05)
+    np.testing.assert_allclose(found.resamples.mean(0), estimate, atol=1e-12)
 
 
-def subsets(classes: int) -> Any:
-    return combinations(range(classes), classes // 2)
-
-
-def items(counts: np.ndarray) -> tuple[list[Any], list[Any]]:
-    """Labels of every item of tables ``(B, R, C)``, with missing ones that fill up."""
-    longest = counts.sum((1, 2)).max()
-    sides: tuple[list[Any], list[Any]] = ([], [])
-    for table in counts:
-        rows, columns = (np.repeat(x.ravel(), table.ravel()) for x in np.indices(table.shape))
-        for side, labels in zip(sides, (rows, columns), strict=True):
-            side.append([*labels.tolist(), *[None] * (longest - len(labels))])
-    return sides
-
-
-def test_halves_of_labels_equal_the_same_labels() -> None:
-    """The helper of this file and the resampler, on all halves."""
-    counts = np.random.default_rng(1).integers(0, 4, (2, 6, 5))
-    halves = halves_of(tce.ContingencyTables(counts))
-    for rows in subsets(6):
-        mask = torch.zeros(1, 6, dtype=torch.bool)
-        mask[0, list(rows)] = True
-        tables = tce.ContingencyTables.from_labels(*items(counts[:, list(rows)]), missing="ignore")
-        assert torch.equal(halves.tables(mask).n_items[0], tables.n_items)
-        assert tce.evaluate_tables(halves.tables(mask), ["vi"])["vi"][0].tolist() == pytest.approx(
-            tce.evaluate_tables(tables, ["vi"])["vi"].tolist(), abs=1e-13
-        )
+def test_the_spread_of_a_mean_over_classes_is_that_of_sampling_theory() -> None:
+    """Of classes of one size the share of items in the largest cell of a class is a mean: s / sqrt(E)."""
+    first = np.random.default_rng(0).integers(5, 10, 40)
+    counts = np.zeros((40, 80), dtype=np.int64)
+    counts[np.arange(40), np.arange(40)], counts[np.arange(40), 40 + np.arange(40)] = first, 10 - first
+    found = tce.bootstrap(tce.ContingencyTables(counts), ["inverse_purity"], 5000, rng=0)["inverse_purity"]
+    assert float(found.standard_error) == pytest.approx((first / 10).std(ddof=1) / math.sqrt(40), rel=0.05)
+    error = 1 - float(found.estimate)
+    factor = math.exp(1.959964 * float(found.standard_error) / error)
+    assert [float(found.low), float(found.high)] == pytest.approx([1 - error * factor, 1 - error / factor], rel=1e-6)
 
 
 def test_classes_with_an_error() -> None:
@@ -80,7 +75,7 @@ def entities(rng: np.random.Generator, count: int, mean: float, noise: float) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mean", "count"), [(1.5, 600), (3.0, 400)])
+@pytest.mark.parametrize(("mean", "count"), [(1.5, 400), (3.0, 200)])
 def test_coverage_where_clusters_are_small(mean: float, count: int) -> None:
     """Drawing items covers none of them. 200 samples: standard error .016."""
     rng, samples = np.random.default_rng(0), 200
@@ -88,10 +83,10 @@ def test_coverage_where_clusters_are_small(mean: float, count: int) -> None:
     hits = np.zeros(len(NAMES))
     for sample in range(samples):
         tables = tce.ContingencyTables.from_labels(*entities(rng, count, mean, 0.1))
-        found = tce.bootstrap(tables, NAMES, 200, rng=sample, resample="classes")
+        found = tce.bootstrap(tables, NAMES, 200, rng=sample)
         hits += [float(x.low) <= value <= float(x.high) for x, value in zip(found.values(), truth, strict=True)]
     assert (hits / samples >= 0.85).all(), hits / samples
-    assert found.settings["resampled"] == "halves of the classes"
+    assert found.settings["resampled"] == "classes"
 
 
 def test_a_difference_of_two_clusterings_with_many_clusters() -> None:
@@ -99,34 +94,104 @@ def test_a_difference_of_two_clusterings_with_many_clusters() -> None:
     rng = np.random.default_rng(0)
     true, a = entities(rng, 20_000, 2.0, 0.1)
     b = np.where(rng.random(len(a)) < 0.1, 20_000 + len(a) + np.arange(len(a)), a)
-    found = tce.paired_bootstrap(true, a, b, ["pair_f"], 20, rng=0, resample="classes")["pair_f"]
-    assert float(found.low) < float(found.difference) < float(found.high)
-    with pytest.warns(UserWarning, match="copies of an item agree"):
-        tce.paired_bootstrap(true, a, b, ["pair_f"], 20, rng=0)
+    found = tce.paired_bootstrap(true, a, b, ["pair_f"], 20, rng=0)
+    assert found.settings["resampled"] == "classes"
+    assert float(found["pair_f"].low) < float(found["pair_f"].difference) < float(found["pair_f"].high)
+    with pytest.warns(UserWarning, match="draws of items is more than one standard error .*resample='classes'"):
+        tce.paired_bootstrap(true, a, b, ["pair_f"], 20, rng=0, resample="items")
 
 
-def test_what_is_drawn_is_said() -> None:
+def test_the_unit_is_chosen_by_a_rule() -> None:
+    """Few classes are fixed, and items are drawn where that is not biased; many are a sample."""
+    rng = np.random.default_rng(0)
+    many = tce.ContingencyTables.from_labels(*entities(rng, 400, 3.0, 0.2))
+    assert tce.bootstrap(many, ["pair_f"], 20, rng=0).settings["resampled"] == "classes"
+    assert "population more classes (entities) like these" in str(tce.bootstrap(many, ["pair_f"], 20, rng=0))
+    few = tce.ContingencyTables([[300, 20], [10, 400]])
+    assert tce.bootstrap(few, ["ari", "v_measure"], 200, rng=0).settings["resampled"] == "items"
+    assert "population more items of the same classes" in str(tce.bootstrap(few, ["ari"], 20, rng=0))
+    # 300 items a class, 10 % of them split off: cells of one item
+    true = np.repeat(np.arange(20), 300)
+    apart = rng.random(6000) < np.linspace(0.02, 0.2, 20)[true]
+    split = tce.ContingencyTables.from_labels(true, np.where(apart, 20 + np.arange(6000), true))
+    found = tce.bootstrap(split, ["purity", "v_measure", "mirkin"], 200, rng=0)
+    assert found.settings["resampled"] in ("items; classes for v_measure", "items; classes for purity, v_measure")
+    assert float(found["v_measure"].bias) == 0
+    assert float(found["v_measure"].low) < float(found["v_measure"].estimate) < float(found["v_measure"].high)
+    one = split.to_dense().counts[:9]
+    assert int(wrong_classes(tce.ContingencyTables(one))) == 9
+    with pytest.warns(UserWarning, match="an item drawn twice agrees with itself.*score more items"):
+        refused = tce.bootstrap(tce.ContingencyTables(one), ["v_measure", "ari"], 200, rng=0)
+    assert math.isnan(float(refused["v_measure"].low))
+    assert "note: no interval of v_measure" in str(refused)
+
+
+def test_chance_is_another_cause_than_small_clusters() -> None:
+    true, pred = np.random.default_rng(0).integers(0, 5, (2, 200))
+    tables = tce.ContingencyTables.from_labels(true, pred)
+    with pytest.warns(UserWarning, match=r"one standard error .* v_measure: near chance .*permutation_test") as said:
+        found = tce.bootstrap(tables, ["v_measure"], 200, rng=0, resample="items")
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    assert "near chance" in str(found)
+    assert not math.isnan(float(found["v_measure"].low))
+
+
+def test_what_classes_do_not_give_is_refused() -> None:
     rng = np.random.default_rng(0)
     tables = tce.ContingencyTables.from_labels(*entities(rng, 400, 3.0, 0.2))
-    assert (
-        tce.bootstrap(tables, ["pair_f"], 20, rng=0, resample="classes").settings["resampled"]
-        == "halves of the classes"
-    )
     with pytest.raises(ValueError, match=r"got 'mirkin', which grows with the number of items"):
         tce.bootstrap(tables, ["mirkin"], 20, rng=0, resample="classes")
-    assert "mirkin" in tce.bootstrap(tables, "pairs", 20, rng=0, resample="classes").skipped
-    with pytest.raises(ValueError, match="method: expected 'percentile' or 'basic' where classes are drawn"):
+    with pytest.warns(UserWarning, match="no interval of pair_precision, .* for some clusterings, as the draws do not"):
+        assert "mirkin" in tce.bootstrap(tables, "pairs", 20, rng=0, resample="classes").skipped
+    assert (
+        tce.bootstrap(tables, ["mirkin", "ari"], 20, rng=0).settings["resampled"] == "items; classes for adjusted_rand"
+    )
+    with pytest.raises(ValueError, match="method: expected None where classes are drawn"):
         tce.bootstrap(tables, ["pair_f"], 20, method="bca", resample="classes")
-    few = tce.ContingencyTables.from_labels(*entities(rng, 40, 3.0, 0.02))
-    with pytest.warns(UserWarning, match="too short where few have an error; got"):
-        tce.bootstrap(few, ["pair_f"], 20, rng=0, resample="classes")
+    few = tce.ContingencyTables.from_labels(*entities(rng, 40, 3.0, 0.01))
+    with pytest.warns(UserWarning, match=f"only {int(wrong_classes(few))} of the classes have an error"):
+        tce.bootstrap(few, ["pair_f"], 20, rng=0)
+    none = tce.ContingencyTables(np.diag(np.arange(1, 41)))
+    with pytest.warns(UserWarning, match="only 0 of the classes have an error; no interval of pair_f for some"):
+        found = tce.bootstrap(none, ["pair_f"], 20, rng=0)["pair_f"]
+    assert math.isnan(float(found.low))
+    assert math.isnan(float(found.high))
+
+
+def test_equal_partitions_have_equal_intervals() -> None:
+    """Under other numbers of the clusters too; they count once among the comparisons."""
+    rng = np.random.default_rng(0)
+    for true in (rng.integers(0, 4, 300), rng.integers(0, 100, 300)):
+        a, b = (np.where(rng.random(300) < p, true, rng.integers(0, 100, 300)) for p in (0.7, 0.8))
+        runs = np.stack([a, b, 200 - a, b, a])
+        found = tce.bootstrap(tce.ContingencyTables.from_labels(true, runs), ["ari"], 50, rng=0, resample="items")[
+            "ari"
+        ]
+        for part in (found.low, found.high, found.standard_error):
+            assert part[0] == part[2] == part[4] != part[1] == part[3]
+        pairs = tce.paired_bootstrap(true, b, runs, ["ari"], 100, rng=0, correction="benjamini-hochberg")["ari"]
+        for part in (pairs.low, pairs.high, pairs.p_value):
+            assert part[0] == part[2] == part[4]
+            assert part[1] == part[3]
+        assert pairs.p_adjusted is not None
+        assert pairs.p_adjusted[0] == pytest.approx(min(1.0, 2 * float(pairs.p_value[0])))
 
 
 def test_empty_batches_and_small_tables() -> None:
     """Nothing to warn of: no table, or the few items of one group beside a large one."""
     none = tce.ContingencyTables(torch.zeros(0, 2, 2, dtype=torch.int64))
-    assert tce.bootstrap(none, ["purity"], 20, rng=0, resample="classes")["purity"].low.shape == (0,)
+    for unit in ("classes", None):
+        assert tce.bootstrap(none, ["purity"], 20, rng=0, resample=unit)["purity"].low.shape == (0,)
     tables = tce.ContingencyTables([[[500, 20], [10, 400]], [[1, 1], [1, 1]]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tce.bootstrap(tables, ["purity", "ari"], 200, rng=0)
+
+
+def test_draws_of_a_batch_are_common() -> None:
+    tables = tce.ContingencyTables.from_labels(*entities(np.random.default_rng(0), 50, 3.0, 0.2))
+    source = ClassResampler(tce.ContingencyTables(tables.counts.expand(2, -1, -1)))
+    drawn = source.draw(slice(0, 2), 3, torch.Generator().manual_seed(0))
+    assert drawn.sum(1).tolist() == [35, 35, 35]
+    assert torch.equal(source.tables(drawn).counts[:, 0], source.tables(drawn).counts[:, 1])

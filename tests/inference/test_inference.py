@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", [bootstrap, permutation_test])
+@pytest.mark.parametrize("run", [partial(bootstrap, resample="items"), permutation_test])
 def test_no_block_repeats_another(run) -> None:
     """Tables of so many cells that a block is drawn in parts."""
     tables = ContingencyTables(torch.arange(4500).reshape(1, 90, 50) % 3)

@@ -14,6 +14,7 @@ import torch
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference import intervals, paired_bootstrap
 from torchclusteval.inference.item_resampling import is_cheaper
+from torchclusteval.inference.paired_comparison import _draws_of_items, _pairs
 from torchclusteval.inference.results import Difference
 
 pytestmark = pytest.mark.slow
@@ -28,7 +29,7 @@ def seeded(seed: int) -> torch.Generator:
 @pytest.fixture(params=["items", "cells"])
 def drawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr("torchclusteval.inference.paired_comparison.is_cheaper", lambda *_: request.param == "items")
-    return {"items": "items, the same for all pairs", "cells": "cells of the three-way table"}[request.param]
+    return str(request.param)
 
 
 def three_labels(items: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,7 +45,7 @@ def test_pairs_see_the_same_items(method: str, drawn: str) -> None:
     """The spread of the difference is that of drawing the items again for both; by pairs it is much smaller."""
     true, a, b = three_labels()
     found = paired_bootstrap(true, a, b, ["ari", "purity"], 10_000, 0.9, method, seeded(12))
-    assert found.settings["resampled"] == drawn
+    assert found.settings["resampled"] == "items"
     draws = torch.randint(120, (10_000, 120), generator=seeded(13))
     true_, a_, b_ = (torch.from_numpy(x)[draws] for x in (true, a, b))
     for name, record in found.items():
@@ -123,9 +124,12 @@ def test_items_left_out_of_one_are_left_out_of_both(drawn: str) -> None:
 
 def test_numbers_do_not_depend_on_chunks(drawn: str) -> None:
     true, a, b = np.random.default_rng(0).integers(0, 4, (3, 2, 90))
-    runs = (paired_bootstrap(true, a, b, ["ari", "vi"], 600, rng=seeded(1), chunk_size=x) for x in (None, 1, 512))
+    runs = (
+        paired_bootstrap(true, a, b, ["ari", "vi"], 600, rng=seeded(1), chunk_size=x, resample="items")
+        for x in (None, 1, 512)
+    )
     first, *others = runs
-    assert first.settings["resampled"] == drawn
+    assert first.settings["resampled"] == "items"
     for other in others:
         assert all(torch.equal(record.low, other[name].low) for name, record in first.items())
         assert all(torch.equal(record.standard_error, other[name].standard_error) for name, record in first.items())
@@ -141,11 +145,11 @@ def test_what_costs_less_is_drawn() -> None:
 def test_pairs_of_different_items_are_drawn_by_cells() -> None:
     true, a, b = three_labels()
     mask = np.ones((2, 120), dtype=bool)
+    assert _draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask}))[1] is not None
     same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
-    assert same.settings["resampled"] == "items, the same for all pairs"
     mask[1, 3] = False
+    assert _draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask}))[1] is None
     other = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
-    assert other.settings["resampled"] == "cells of the three-way table"
     assert torch.equal(same["ari"].difference[0], other["ari"].difference[0])
 
 
@@ -193,6 +197,7 @@ def test_expanded_labels_are_a_batch() -> None:
 # --- corrected p-values -------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:bootstrap. the mean of the draws")  # near chance
 @pytest.mark.parametrize(("correction", "least"), [("holm", 2 / 21 * 6), ("benjamini-hochberg", 2 / 21)])
 def test_too_few_resamples_for_a_correction_are_said(correction: str, least: float) -> None:
     """Six comparisons at .05, two-sided: 2 / (resamples + 1) * 6 <= .05 from 239 resamples on."""
@@ -201,7 +206,7 @@ def test_too_few_resamples_for_a_correction_are_said(correction: str, least: flo
     with pytest.warns(
         UserWarning, match="resamples: expected at least 239, as 6 p-values .*; got 20, with which"
     ) as said:
-        found = paired_bootstrap(true, true, many, "ari", 20, rng=generator, correction=correction)
+        found = paired_bootstrap(true, true, many, "ari", 20, rng=generator, correction=correction, resample="items")
     assert found.settings["correction"] == correction
     assert found.settings["smallest_p_adjusted"] == pytest.approx(least)
     assert f"correction {correction}, smallest_p_adjusted {least:.4g}" in str(found)
@@ -213,18 +218,19 @@ def test_too_few_resamples_for_a_correction_are_said(correction: str, least: flo
     assert adjusted is not None
     assert adjusted.min().item() == pytest.approx(least)
     with pytest.warns(UserWarning, match="got 238"):
-        paired_bootstrap(true, true, many, "ari", 238, correction=correction)
-    enough = paired_bootstrap(true, true, many, "ari", 239, correction=correction)["ari"].p_adjusted
+        paired_bootstrap(true, true, many, "ari", 238, correction=correction, resample="items")
+    enough = paired_bootstrap(true, true, many, "ari", 239, correction=correction, resample="items")["ari"].p_adjusted
     assert enough is not None
     assert enough.max().item() == pytest.approx(0.05 if correction == "holm" else 2 / 240)
     with pytest.warns(UserWarning, match=r"at least 1199, .*level 0.01"):
-        paired_bootstrap(true, true, many, "ari", 239, confidence_level=0.99, correction=correction)
+        paired_bootstrap(true, true, many, "ari", 239, confidence_level=0.99, correction=correction, resample="items")
 
 
+@pytest.mark.filterwarnings("ignore:bootstrap. the mean of the draws")
 def test_several_p_values_together_can_pass_by_benjamini_and_hochberg() -> None:
     generator = torch.Generator().manual_seed(0)
     true, many = torch.arange(40) // 10, torch.randint(4, (6, 40), generator=generator)
     with pytest.warns(UserWarning, match="got 99, with which fewer than 3 together can pass"):  # .02 * 6 / 3 <= .05
-        paired_bootstrap(true, true, many, "ari", 99, correction="benjamini-hochberg")
+        paired_bootstrap(true, true, many, "ari", 99, correction="benjamini-hochberg", resample="items")
     with pytest.warns(UserWarning, match="got 99, with which none can pass"):
-        paired_bootstrap(true, true, many, "ari", 99, correction="holm")
+        paired_bootstrap(true, true, many, "ari", 99, correction="holm", resample="items")

@@ -69,7 +69,10 @@ def check_intervals(
     tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, resamples: int = RESAMPLES
 ) -> None:
     """Percentiles agree; ``order`` are the positions in ``tables`` of the others."""
-    first, second = (bootstrap(x, names, resamples, 0.9, rng=seeded(), keep_resamples=True) for x in (tables, others))
+    first, second = (
+        bootstrap(x, names, resamples, 0.9, rng=seeded(), resample="items", keep_resamples=True)
+        for x in (tables, others)
+    )
     for name in names:
         values = first[name].resamples
         assert values is not None

@@ -165,9 +165,9 @@ def test_resamples_and_intervals_stay_on_the_device(method: str) -> None:
         cells = ResampledCells(counts=tables.counts.reshape(8, 35), shape=(5, 7), keys=None)
         options = BootstrapOptions(300, 0.95, method, None)
         estimates = {measure.name: measure(tables) for measure in measures}
-        found = options.resample(cells, measures, estimates, torch.Generator("cpu"), None)
+        found = options.resample_by(cells, measures, estimates, torch.Generator("cpu"), None)
         for measure in measures:
-            low, high, undefined = found.interval(measure.name, measure(tables))
+            low, high, undefined = found.interval(measure.name, measure(tables), measure)
             check(low)
             check(high)
             assert undefined is None

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 from types import ModuleType
 
 import pytest
@@ -12,8 +13,11 @@ import torchclusteval as tce
 from tests.support.processes import ROOT
 
 NAMES = ["", "measures", "inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots"]
+TEMPLATE = re.compile(r'_EXAMPLE = """[^"]*"""')  # of examples that only differ in a name and a value
 FILES = sorted(
-    path for path in (ROOT / "torchclusteval").rglob("*.py") if ">>> " in path.read_text() and path.stem != "__main__"
+    path
+    for path in (ROOT / "torchclusteval").rglob("*.py")
+    if re.search(">>> |, example=", TEMPLATE.sub("", path.read_text())) and path.stem != "__main__"
 )
 OPTIONAL = {"torchclusteval/torchmetrics": "torchmetrics", "torchclusteval/plots": "scipy"}
 

@@ -1,7 +1,6 @@
 """The table of studies."""
 
 import inspect
-from pathlib import Path
 
 import pytest
 
@@ -26,17 +25,3 @@ def test_the_table_keeps_its_promises(name: str) -> None:
     if "preset" in parameters:
         with pytest.raises(ValueError, match=r"preset: expected one of .*; got 'absent'"):
             module.run("absent")
-
-
-QUICK = {"nvi": 2, "constraints": 20, "cheat": 2, "amigo-figures": None}  # iterations
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_results_are_reported_and_drawn(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    module, iterations = STUDIES[name].load(), QUICK[name]
-    result = module.run() if iterations is None else module.run(iterations=iterations)
-    assert module.report(result)
-    assert len({tuple(row) for row in module.rows(result)}) == 1  # the same columns in every row
-    module.plot(result, tmp_path / "figures.png")
-    assert (tmp_path / "figures.png").read_bytes().startswith(b"\x89PNG")

@@ -1,6 +1,6 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import command, integer, option, probability
+from torchclusteval.cli.options import Draws, command, integer, option, probability
 
 # Tests hold these equal to what the package and its documentation know.
 FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
@@ -87,6 +87,10 @@ ON_DUPLICATE = option(
     choices=("error", "first"),
     default="error",
 )
+UNIT = (
+    "--resample items or --resample classes says what is drawn (default: items where there are fewer than 30 classes "
+    "and that is not biased, else classes)"
+)
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
 
@@ -122,9 +126,9 @@ COMMANDS = (
             type=probability,
         ),
         option(
-            "--resamples R",
-            "add intervals of R resampled tables, and p-values: better than R permutations of the labels",
-            type=integer(1),
+            "--resamples --resample R",
+            f"add intervals of R resampled tables, and p-values: better than R permutations of the labels. {UNIT}",
+            action=Draws,
         ),
         SEED,
         PLOT,
@@ -241,7 +245,9 @@ Which response is better: difference key.conll response.conll other.conll.
         IGNORE,
         *LABELS,
         LEVEL,
-        option("--resamples R", "draws (default: 1000, or as many as --correction needs)", type=integer(1)),
+        option(
+            "--resamples --resample R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws
+        ),
         SEED,
         ON_DUPLICATE,
         DEVICE,
@@ -332,7 +338,7 @@ is closer to a truth: difference.
         MEASURES,
         option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
         LEVEL,
-        option("--resamples R", "resampled tables (default: 1000)", type=integer(1)),
+        option("--resamples --resample R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
         SEED,
         IGNORE,
         *LABELS,

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 PROGRAM = "torchclusteval"
+UNITS = ("items", "classes")  # what may be drawn again
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,28 @@ def probability(text: str) -> float:
     return value
 
 
+class Draws(argparse.Action):
+    """``--resamples R``, how many draws, and ``--resample UNIT``, what is drawn; each given once."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        try:
+            name, value = ("resample", values) if values in UNITS else ("resamples", integer(1)(values))
+        except argparse.ArgumentTypeError as error:
+            units = f"expected {', '.join(UNITS)} or a number of draws; got {values!r}"
+            parser.error(f"{option_string}: {units if option_string == '--resample' else error}")
+        given = vars(namespace).setdefault("given", set())
+        if name in given:
+            parser.error(f"{option_string}: expected once; got it twice")
+        given.add(name)
+        setattr(namespace, name, value)
+
+
+def unit_of(arguments: argparse.Namespace) -> str | None:
+    """What ``--resample`` says is drawn."""
+    unit: str | None = vars(arguments).get("resample")
+    return unit
+
+
 def terminal_width() -> int:
     """Columns of the terminal."""
     return shutil.get_terminal_size().columns
@@ -97,13 +120,14 @@ def print_note(text: str) -> None:
 
 
 @contextmanager
-def warnings_as_notes(worded: Callable[[str], str] = str) -> Iterator[None]:
-    """Print warnings as notes."""
+def warnings_as_notes(worded: Callable[[str], str] = str, but: str | None = None) -> Iterator[None]:
+    """Print warnings as notes, but those that begin with a text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for warning in caught:
-        print_note(f"note: {worded(str(warning.message))}")
+    for message in (str(warning.message) for warning in caught):
+        if but is None or not message.startswith(but):
+            print_note(f"note: {worded(message)}")
 
 
 def numbered(names: Sequence[str]) -> list[str]:

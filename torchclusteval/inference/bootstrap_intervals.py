@@ -4,12 +4,14 @@ The bootstrap works on tables, not on items: items drawn with replacement are a 
 set of resamples serves all measures. Where items come in groups, such as documents, whole groups can be drawn.
 """
 
-from torchclusteval.common.checks import check_bools, check_choice
+from torchclusteval.cells.parts import TableParts
+from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
-from torchclusteval.inference.class_resampling import halves_of
+from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
 from torchclusteval.inference.group_resampling import group_resampler
+from torchclusteval.inference.repeats import distinct, of_tables
 from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -24,11 +26,11 @@ def bootstrap(
     measures: Selection = None,
     n_resamples: int = 1000,
     confidence_level: float = 0.95,
-    method: str = "percentile",
+    method: str | None = None,
     rng: Rng = None,
     chunk_size: int | None = None,
     *,
-    resample: str = "items",
+    resample: str | None = None,
     keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
@@ -85,41 +87,44 @@ def bootstrap(
     >>> bool(found.low < found.estimate < found.high)
     True
     """
-    options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size)
+    options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
-    check_choice(resample, "resample", (*UNITS, "groups"))
     check_tables(tables)
     chosen = select(measures)
     if resample == "groups":
         scores, sums = pool(tables, measures)
         estimates = {name: value.detach() for name, value in scores.items()}
         drawn = [*scores.measures.values()]
-        found = options.resample(group_resampler(tables, sums), drawn, estimates, generator, progress)
+        found = options.resample_by(group_resampler(tables, sums), drawn, estimates, generator, progress)
         skipped, clusterings = scores.skipped, scores.clusterings
     else:
-        kept, skipped = split_applicable(tables, chosen, common_only=True)
+        drawn, skipped = split_applicable(tables, chosen, common_only=True)
         tables = tables.without_margins()
-        clusterings, estimates = names_of_tables(tables), values_of(tables, kept)
-        drawer = Drawer(
-            tables=[tables],
-            items=lambda: (resampled_cells(tables), None),
-            halves=lambda: halves_of(tables),
-            estimates=estimates,
+        clusterings, estimates = names_of_tables(tables), values_of(tables, drawn)
+        first, places = distinct(of_tables(tables))
+        parts = TableParts(tables._drop_empty_groups(rows=True, columns=False)._cells.select(first))
+        distinct_tables = ContingencyTables._of(parts)
+        found = Drawer(
+            tables=[distinct_tables],
+            items=lambda: (resampled_cells(distinct_tables), None),
+            classes=lambda: ClassResampler(distinct_tables),
+            wrong=lambda: wrong_classes(distinct_tables),
+            estimates={name: value.reshape(-1)[first] for name, value in estimates.items()},
             options=options,
             generator=generator,
             progress=progress,
-        )
-        found, left_out = drawer.draw(resample, kept, chosen)
-        drawer.warn(found)
-        skipped = {**skipped, **left_out}
+            places=places,
+        ).draw(drawn, chosen)
+        skipped = {**skipped, **found.left_out}
     records = {}
-    for name, estimate in estimates.items():
-        if name in skipped:
+    for measure in drawn:
+        if (name := measure.name) in skipped:
             continue
+        estimate = estimates[name]
         values = found.of_measure(name, estimate.shape)
-        low, high, fallback = found.interval(name, estimate)
+        low, high, fallback = found.interval(name, estimate, measure)
         records[name] = Interval(
             estimate=estimate,
             low=low,
@@ -131,8 +136,9 @@ def bootstrap(
         )
     return ResultsByMeasure(
         records=records,
-        settings=options.settings_dict(found.drawn),
+        settings=found.settings(),
         batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,
+        notes=found.notes,
     )

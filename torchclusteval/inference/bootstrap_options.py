@@ -1,8 +1,7 @@
-"""The options of every bootstrap, what it draws, and its resamples."""
+"""The options of every bootstrap, the unit that it draws, and its resamples."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -12,18 +11,28 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
-from torchclusteval.inference.class_resampling import (
-    FEW_WRONG_CLASSES,
-    ClassHalves,
-    grows_with_items,
-    wrong_classes,
-)
+from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
 from torchclusteval.inference.item_resampling import ItemResampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_resamples
 from torchclusteval.inference.sampling import check_integer, check_resamples
+from torchclusteval.measures.pairs import adjusted_rand
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
+
+UNITS = ("items", "classes")
+POPULATIONS = {
+    "items": "more items of the same classes",
+    "classes": "more classes (entities) like these, with their items",
+    "groups": "more groups of items like these",
+}
+FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
+FEW_WRONG = 3  # classes with an error, below which an interval says little
+_FEW_ITEMS = 20  # with so many the mean of the draws says little
+_NEAR_CHANCE = 0.1  # of the adjusted Rand index
+_FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}"
+_GROWS = "grows with the number of items, of which a draw of classes has fewer (resample='items' draws as many)"
 
 
 @dataclass(frozen=True)
@@ -32,8 +41,9 @@ class BootstrapOptions:
 
     n_resamples: int
     confidence_level: float
-    method: str
+    method: str | None
     chunk_size: int | None
+    resample: str | None = None  # what is drawn; None: what ``Drawer.draw`` chooses
 
     def __post_init__(self) -> None:
         check_resamples(self.n_resamples, "n_resamples")
@@ -41,9 +51,18 @@ class BootstrapOptions:
         level: Any = self.confidence_level
         if isinstance(level, np.timedelta64) or not isinstance(level, Real) or not 0 < float(level) < 1:
             raise ValueError(f"confidence_level: expected a number between 0 and 1; got {brief(self.confidence_level)}")
-        check_choice(self.method, "method", intervals.METHODS)
+        check_choice(self.method, "method", (*intervals.METHODS, None))
+        if self.resample is not None:
+            check_choice(self.resample, "resample", (*UNITS, "groups"))
 
-    def resample(
+    def settings_dict(self, drawn: str) -> dict[str, Any]:
+        """Options of draws of groups, or of other units, as results show them."""
+        own = {"n_resamples": self.n_resamples, "confidence_level": self.confidence_level}
+        method = "normal" if drawn == "classes" else self.method or "percentile"
+        units = [unit for unit in POPULATIONS if unit in drawn.split("; ")[0] or f"; {unit} for" in drawn]
+        return own | {"method": method, "resampled": drawn, "population": "; ".join(POPULATIONS[x] for x in units)}
+
+    def resample_by(
         self,
         cells: JackknifeResampler,
         measures: Sequence[Measure],
@@ -57,33 +76,9 @@ class BootstrapOptions:
         source = cells if items is None else items
         values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress)
         skew = cells.accelerations(measures) if self.method == "bca" else {}
-        return Resamples(self, values, skew, source.drawn, _bias(values, estimates))
-
-    def halve(
-        self,
-        halves: ClassHalves,
-        measures: Sequence[Measure],
-        estimates: Values,
-        generator: torch.Generator | None,
-        progress: Progress | None,
-    ) -> "Resamples":
-        """Score halves of the classes.
-
-        Raises:
-            ValueError: the method is BCa, which has no jackknife over classes here.
-        """
-        if self.method == "bca":
-            raise ValueError("method: expected 'percentile' or 'basic' where classes are drawn; got 'bca'")
-        values = score_resamples(halves, measures, self.n_resamples, generator, self.chunk_size, progress)
-        return Resamples(self, halves.around(values, estimates), {}, halves.drawn, _bias(values, estimates))
-
-    def settings_dict(self, resampled: str) -> dict[str, Any]:
-        keys = ("n_resamples", "confidence_level", "method")
-        return {key: getattr(self, key) for key in keys} | {"resampled": resampled}
-
-
-def _bias(values: Values, estimates: Values) -> Values:
-    return {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
+        bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
+        unit = "groups" if source.drawn == "groups" else "items"
+        return Resamples(self, values, skew, bias, dict.fromkeys(values, unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,29 +86,61 @@ class Resamples:
     """Values of the measures on what was drawn."""
 
     options: BootstrapOptions
-    values: Values  # (resamples, B); of halves of the classes around the estimate
+    values: Values  # (resamples, B); of classes around the estimate
     accelerations: Values  # (B,), for BCa
-    drawn: str  # what
     bias: Values  # (B,) mean of the draws less the estimate
+    units: dict[str, str]  # what was drawn for each measure
+    missing: Values = field(default_factory=dict)  # (B,) bool: no interval, by name, where there are such tables
+    left_out: Mapping[str, str] = field(default_factory=dict)  # measures of a set, with the reason
+    notes: tuple[str, ...] = ()  # which also were warnings
 
     def of_measure(self, name: str, shape: torch.Size) -> Tensor:
         """``(resamples, *batch)``"""
         return self.values[name].reshape(self.options.n_resamples, *shape)
 
-    def interval(self, name: str, estimate: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The interval of a measure, as ``intervals.interval`` returns it."""
+    def interval(self, name: str, estimate: Tensor, measure: Measure | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The interval of a score or, without a measure, of a difference, as ``intervals.interval`` returns it."""
+        values, level = self.of_measure(name, estimate.shape), self.options.confidence_level
         skew = self.accelerations.get(name)
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
-        values = self.of_measure(name, estimate.shape)
-        return intervals.interval(values, estimate, self.options.confidence_level, self.options.method, skew)
+        if self.units[name] == "classes":
+            low, high = intervals.normal(
+                estimate, sample_std(values), level, None if measure is None else measure.perfect
+            )
+            low, high = (x if measure is None else x.clamp(*measure.range) for x in (low, high))
+            fallback = None
+        else:
+            low, high, fallback = intervals.interval(values, estimate, level, self.options.method or "percentile", skew)
+        if name in self.missing:
+            low, high = (x.masked_fill(self.missing[name].reshape(x.shape), torch.nan) for x in (low, high))
+        return low, high, fallback
 
-    def biased(self, counted: Tensor) -> list[str]:
-        """Measures with a bias of more than one standard error in some of the tables that count, ``(B,)`` bool."""
-        if not self.values:
-            return []
-        errors = {name: sample_std(value) for name, value in self.values.items()}
-        far = [(self.bias[name].abs() > x + intervals.rounding_tolerance(x)) & counted for name, x in errors.items()]
-        return [name for name, found in zip(errors, torch.stack(far).any(1).tolist(), strict=True) if found]
+    def settings(self) -> dict[str, Any]:
+        """What was drawn and how, in words."""
+        by_unit: dict[str, list[str]] = {}
+        for name, unit in self.units.items():
+            by_unit.setdefault(unit, []).append(name)
+        most = max(by_unit, key=lambda unit: len(by_unit[unit])) if by_unit else "items"
+        others = "".join(f"; {unit} for {', '.join(names)}" for unit, names in by_unit.items() if unit != most)
+        return self.options.settings_dict(most + others)
+
+    def far(self, errors: float, counted: Tensor) -> dict[str, Tensor]:
+        """Tables ``(B,)`` whose draws have a mean more than so many standard errors from the estimate, by measure.
+
+        Args:
+            errors: how many.
+            counted: ``(B,)`` bool, the tables that count.
+        """
+        found = {}
+        for name, value in self.values.items():
+            error = sample_std(value)
+            found[name] = (self.bias[name].abs() > errors * error + intervals.rounding_tolerance(error)) & counted
+        return {name: far for name, far in found.items() if bool(far.any())}
+
+    def without(self, measures: Sequence[Measure]) -> "Resamples":
+        """Those of the other measures."""
+        values = {name: x for name, x in self.values.items() if name not in {measure.name for measure in measures}}
+        return replace(self, values=values, units={name: self.units[name] for name in values})
 
 
 def sample_std(values: Tensor) -> Tensor:
@@ -121,62 +148,149 @@ def sample_std(values: Tensor) -> Tensor:
     return values.std(0) if values.shape[0] > 1 and values.numel() else torch.full_like(values[0], torch.nan)
 
 
-# --- what is drawn ----------------------------------------------------------------------------------------
-
-UNITS = ("items", "classes")
-_FEW_ITEMS = 20  # with so many the mean of the draws says little
-_GROWS = "grows with the number of items, of which a half has half as many (resample='items' draws as many)"
-
-
 @dataclass(frozen=True, eq=False)
 class Drawer:
-    """Draws of tables, or of pairs of tables."""
+    """Draws of a flattened batch of tables, or of pairs of tables."""
 
-    tables: Sequence[ContingencyTables]  # (*batch, R, C); of pairs those of both sides
+    tables: Sequence[ContingencyTables]  # (B, R, C); of pairs those of both sides
     items: Callable[[], tuple[JackknifeResampler, ItemResampler | None]]
-    halves: Callable[[], ClassHalves]
-    estimates: Values  # (*batch,)
+    classes: Callable[[], ClassResampler]
+    wrong: Callable[[], Tensor]  # (B,) classes with an error; of pairs those on which the two differ
+    estimates: Values  # (B,)
     options: BootstrapOptions
     generator: torch.Generator | None
     progress: Progress | None
+    places: Tensor  # where each of the batch that was asked for is among the tables
 
-    def draw(
-        self, resample: str, kept: Sequence[Measure], chosen: Mapping[Measure, bool]
-    ) -> tuple[Resamples, dict[str, str]]:
-        """Resamples of items or of classes, and the measures of a set that are left out, with the reason.
+    @property
+    def _named(self) -> str | None:
+        return self.options.resample or ("items" if self.options.method else None)
+
+    @property
+    def _fewest_classes(self) -> int:
+        sizes = self.tables[0].n_classes
+        return int(sizes[sizes > 0].min()) if bool((sizes > 0).any()) else 0
+
+    @property
+    def by_items(self) -> bool:
+        """Whether items are drawn, for all measures that this does not bias."""
+        return self._named == "items" or (self._named is None and self._fewest_classes < FEW_CLASSES)
+
+    def draw(self, kept: Sequence[Measure], chosen: Mapping[Measure, bool]) -> Resamples:
+        """Draw the unit that the options name or, by default, the one that the tables allow.
+
+        By default fewer than ``FEW_CLASSES`` classes are fixed and items are drawn, as where a method is named.
+        Measures for which the mean of the draws is more than half a standard error from the estimate are drawn by
+        classes or, with fewer than ``LEAST_CLASSES``, have no interval where it is more than one.
 
         Raises:
             ValueError: items of float tables are to be drawn, or classes for a measure that grows with the items.
         """
-        if resample == "items":
-            for tables in self.tables:
-                check_integer(tables)
-            cells, items = self.items()
-            found = self.options.resample(cells, kept, self.estimates, self.generator, self.progress, items=items)
-            return found, {}
-        left_out = {measure.name: _GROWS for measure in kept if grows_with_items(measure)}
-        if named := next((measure.name for measure in kept if measure.name in left_out and chosen[measure]), None):
-            raise ValueError(
-                f"measures: expected measures that halves of the classes have; got {named!r}, which {_GROWS}"
-            )
-        measures = [measure for measure in kept if measure.name not in left_out]
-        return self.options.halve(self.halves(), measures, self.estimates, self.generator, self.progress), left_out
+        named, by_items, classes = self._named, self.by_items, self._fewest_classes
+        counted = self.tables[0].n_items > _FEW_ITEMS
+        integer = all(tables.is_integer for tables in self.tables)
+        of_items = [m for m in kept if by_items or (named is None and integer and grows_with_items(m))]
+        of_classes = [m for m in kept if m not in of_items]
+        parts = list[Resamples]()
+        if of_items or not kept:
+            found = self._by_items(of_items)
+            if named is None and classes >= LEAST_CLASSES:
+                far = found.far(0.5, counted)
+                of_classes += [m for m in of_items if m.name in far and not grows_with_items(m)]
+            found = found.without(of_classes)
+            if far := found.far(1.0, counted):
+                found = self._noted(found, f"{_FAR.format('one', ', '.join(far))}: {self._cause(far)}", warns=True)
+                if named is None:
+                    note = f"no interval of {', '.join(far)} for such clusterings (resample='items' gives them all)"
+                    found = self._noted(replace(found, missing=far), note)
+            elif named is None and (far := found.far(0.5, counted)):
+                found = self._noted(found, f"{_FAR.format('half a', ', '.join(far))}: {self._cause(far)}")
+            parts.append(found)
+        if of_classes:
+            parts.append(self._by_classes(of_classes, chosen))
+        return _joined(parts, [measure.name for measure in kept], self.places)
 
-    def warn(self, found: Resamples) -> None:
-        """Warn where intervals are not what they seem: biased draws, or few classes with an error."""
-        if not self.tables[0].batch_shape.numel():
-            return
-        if found.drawn == ClassHalves.drawn:
-            fewest = min(int(wrong_classes(tables).min()) for tables in self.tables)
-            if fewest < FEW_WRONG_CLASSES:
-                few = f"got {fewest} such classes, expected at least {FEW_WRONG_CLASSES}"
-                _warn(f"halves of the classes give intervals that are too short where few have an error; {few}")
-        elif biased := found.biased(self.tables[0].n_items.reshape(-1) > _FEW_ITEMS):
-            cause = "copies of an item agree with each other, so draws of items are wrong where clusters are small"
-            remedy = "tce.bootstrap(..., resample='classes') draws classes"
-            far = f"more than one standard error from the estimate of {', '.join(biased)}"
-            _warn(f"the mean of the draws ({found.drawn}) is {far}: {cause} ({remedy})")
+    def _by_items(self, measures: Sequence[Measure]) -> Resamples:
+        for tables in self.tables:
+            check_integer(tables)
+        cells, items = self.items()
+        options = self.options
+        return options.resample_by(cells, measures, self.estimates, self.generator, self.progress, items=items)
+
+    def _by_classes(self, measures: Sequence[Measure], chosen: Mapping[Measure, bool]) -> Resamples:
+        options, left_out = self.options, {m.name: _GROWS for m in measures if grows_with_items(m)}
+        if called := next((m.name for m in measures if m.name in left_out and chosen[m]), None):
+            raise ValueError(f"measures: expected measures that draws of classes have; got {called!r}, which {_GROWS}")
+        if options.method is not None:
+            remedy = "None where classes are drawn (resample='items' draws items)"
+            raise ValueError(f"method: expected {remedy}; got {options.method!r}")
+        if (rows := self.tables[0].shape[-2]) < 2 and len(self.places):
+            raise ValueError(f"tables: expected at least two classes to draw from; got {rows}")
+        measures, source = [m for m in measures if m.name not in left_out], self.classes()
+        drawn = score_resamples(
+            source, measures, options.n_resamples, self.generator, options.chunk_size, self.progress
+        )
+        values, missing, paired = {}, {}, len(self.tables) > 1
+        counted, wrong = self.tables[0].n_items > 0, self.wrong()
+        joined = wrong if paired else joined_classes(self.tables[0])
+        few = {
+            "tell the clusterings apart" if paired else "have an error": wrong[
+                counted & (wrong > 0 if paired else True)
+            ]
+        }
+        for measure in measures:
+            name, estimate = measure.name, self.estimates[measure.name].reshape(-1)
+            value = estimate + source.scale * (drawn[name] - drawn[name].nanmean(0)).nan_to_num(0.0)
+            fixed = sample_std(value) <= intervals.rounding_tolerance(estimate)
+            if not paired and (measure.family == "pairs" or measure.chance_corrected):
+                few["have items that both sides join"] = joined[counted]
+                fixed |= joined == 0
+            values[name], missing[name] = value, fixed & counted & ((estimate != 0) if paired else True)
+        zeros = {name: torch.zeros_like(value[0]) for name, value in values.items()}
+        found = Resamples(options, values, {}, zeros, dict.fromkeys(values, "classes"), missing, left_out)
+        fewest = {what: int(counts.min()) for what, counts in few.items() if counts.numel()}
+        said = [f"only {n} of the classes {what}" for what, n in fewest.items() if n < FEW_WRONG]
+        if 0 < self._fewest_classes < LEAST_CLASSES:
+            said.append(f"there are only {self._fewest_classes}")
+        if without := [name for name, x in missing.items() if bool(x.any())]:
+            said.append(f"no interval of {', '.join(without)} for some clusterings, as the draws do not differ")
+        if said:
+            takes = f"intervals take {FEW_WRONG} such classes, and {LEAST_CLASSES} in all"
+            remedy = f"{takes} (score more; resample='items' if these are all)"
+            found = self._noted(found, f"classes are drawn, and {'; '.join(said)}: {remedy}", warns=True)
+        return found
+
+    def _noted(self, found: Resamples, note: str, *, warns: bool = False) -> Resamples:
+        if warns:
+            warn(f"bootstrap: {note}")
+        return replace(found, notes=(*found.notes, note))
+
+    def _cause(self, far: Mapping[str, Tensor]) -> str:
+        """Why draws of items are biased in these tables, and what to do."""
+        where = torch.stack([*far.values()]).any(0)
+        near = [adjusted_rand(tables)[where].min() for tables in self.tables]
+        if float(torch.stack(near).min()) < _NEAR_CHANCE:
+            return "near chance draws agree more than the items do (permutation_test says whether a score is better)"
+        cause = "an item drawn twice agrees with itself, which counts where clusters or cells are small"
+        if int(self.tables[0].n_classes[where].min()) >= LEAST_CLASSES:
+            return f"{cause} (resample='classes' draws classes, where these are a sample)"
+        return f"{cause} (score more items, or by a measure that is not biased, such as adjusted_rand)"
 
 
-def _warn(message: str) -> None:
-    warnings.warn(f"bootstrap: {message}", UserWarning, stacklevel=5)
+def _joined(parts: Sequence[Resamples], names: Sequence[str], places: Tensor) -> Resamples:
+    """Resamples of all measures, in this order, at these places of the tables."""
+    units = {name: part.units[name] for name in names for part in parts if name in part.units}
+
+    def chosen(values: Sequence[Values]) -> Values:
+        return {name: some[name][..., places] for name in units for some in values if name in some}
+
+    return Resamples(
+        parts[0].options,
+        chosen([part.values for part in parts]),
+        chosen([part.accelerations for part in parts]),
+        chosen([part.bias for part in parts]),
+        units,
+        chosen([part.missing for part in parts]),
+        {name: reason for part in parts for name, reason in part.left_out.items()},
+        tuple(note for part in parts for note in part.notes),
+    )

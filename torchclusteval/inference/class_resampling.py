@@ -1,37 +1,42 @@
-"""Intervals by random halves of the classes, where classes are entities drawn from a population.
+"""Intervals by drawing classes without replacement, where classes are entities from a population.
 
 An item that is drawn twice is a pair with itself and always right, so drawing items with replacement is wrong where
-clusters are small; two copies of a class would meet in its clusters. Half of the classes, drawn without replacement,
-have no copies: their table is a real table. The variance of a mean over a half of E classes is
-``sigma^2 / (E / 2) (1 - 1/2) = sigma^2 / E``, that of the whole. As half as many classes differ in the mean from the
-whole, deviations are taken from their own mean and added to the estimate.
+clusters are small; two copies of a class would meet in its clusters. A share f of the classes, drawn without
+replacement, has no copies: its table is a real table. The mean of m of E classes varies by ``sigma^2 (1 / m - 1 / E)``,
+that of all E by ``sigma^2 / E``: deviations from the mean of the draws, times ``sqrt(m / (E - m))``, spread as the
+score does. An error of two classes (items of one in the cluster of the other) is drawn where both are, and its
+variance comes out as ``f (1 + f)`` of the right one: 3/4 with halves, 1 with f = .62, 1.2 with the .7 that covers best
+in ``benchmarks/bootstrap_coverage.py``.
 
-Source: McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife.
+Source: McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife; Praestgaard and Wellner (1993),
+    exchangeable weights.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import DenseCells, SparseCells
 from torchclusteval.cells.parts import TableParts
+from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.inference.resampling import Values, differences, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
-FEW_WRONG_CLASSES = 30  # below so many classes with an error, coverage is not near nominal
+_SHARE = 0.7  # of the classes in a draw
 
 
 @dataclass(frozen=True, eq=False)
-class ClassHalves:
-    """Halves of the classes of a batch of tables, the same for all of them; a draw is a mask of the rows."""
+class ClassResampler:
+    """Classes of a batch of tables, drawn for all of them at once; a draw is a mask of the rows."""
 
     whole: ContingencyTables  # (B, R, C)
     shared = True
-    drawn = "halves of the classes"
+    drawn = "classes"
 
     @property
     def n_tables(self) -> int:
@@ -46,18 +51,21 @@ class ClassHalves:
         return self.whole.device
 
     @property
-    def scale(self) -> float:
-        """What deviations of halves are multiplied by: 1 for an even number of classes."""
+    def n_drawn(self) -> int:
         classes = self.whole.shape[-2]
-        return math.sqrt((classes // 2) / (classes - classes // 2))
+        return max(1, min(round(_SHARE * classes), classes - 1))
+
+    @property
+    def scale(self) -> float:
+        """By which deviations of draws become those of the whole."""
+        return math.sqrt(self.n_drawn / max(1, self.whole.shape[-2] - self.n_drawn))
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         """``(count, R)`` bool."""
         del at
-        classes = self.whole.shape[-2]
-        drawn = torch.zeros(count, classes, dtype=torch.bool, device=self.device)
+        drawn = torch.zeros(count, self.whole.shape[-2], dtype=torch.bool, device=self.device)
         for row in drawn:
-            row[torch.randperm(classes, generator=generator, device=self.device)[: classes // 2]] = True
+            row[torch.randperm(len(row), generator=generator, device=self.device)[: self.n_drawn]] = True
         return drawn
 
     def tables(self, drawn: Tensor) -> ContingencyTables:
@@ -65,29 +73,24 @@ class ClassHalves:
         cells = self.whole._cells
         if isinstance(cells, DenseCells):
             return ContingencyTables(cells.counts * drawn[:, None, :, None], validate=False)
-        count, size = len(drawn), self.n_tables
-        draw, at = drawn[:, cells.row].nonzero().mT.contiguous()
-        batch, row, column, values = (x[at] for x in cells.nonzero())
-        halves = SparseCells(torch.Size([count, size]), cells.shape, draw * size + batch, row, column, values)
-        return ContingencyTables._of(TableParts(halves))
+        kept, size = drawn.index_select(1, cells.row).flatten(), len(cells.row)
+        at = torch.from_numpy(np.flatnonzero(kept.numpy())) if kept.device.type == "cpu" else kept.nonzero().squeeze(1)
+        draw = at.div(size, rounding_mode="floor")
+        batch, row, column, values = (x.index_select(0, at - draw * size) for x in cells.nonzero())
+        shape = torch.Size([len(drawn), self.n_tables])
+        parts = TableParts(SparseCells(shape, cells.shape, draw * self.n_tables + batch, row, column, values))
+        sizes = self.whole.class_sizes * drawn[:, None]
+        return with_cached_values(ContingencyTables._of(parts), {ContingencyTables.class_sizes: sizes})
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         return {name: value[:, at] for name, value in values_of(self.tables(drawn), measures).items()}
 
-    def around(self, values: Values, estimates: Mapping[str, Tensor]) -> Values:
-        """Values of halves as values around the estimates of the whole, ``(resamples, B)``."""
-        found = {}
-        for name, value in values.items():
-            away = value - value.nanmean(0)
-            found[name] = estimates[name].reshape(-1) + self.scale * away.nan_to_num(0.0)
-        return found
-
 
 @dataclass(frozen=True, eq=False)
-class PairedHalves(ClassHalves):
-    """The same halves for two clusterings of the same items; scores differences, A less B."""
+class PairedClassResampler(ClassResampler):
+    """The same classes for two clusterings of the same items; scores differences, A less B."""
 
-    other: ClassHalves  # of B; ``whole`` is of A
+    other: ClassResampler  # of B; ``whole`` is of A
 
     @property
     def n_elements(self) -> int:
@@ -95,19 +98,6 @@ class PairedHalves(ClassHalves):
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         return differences(super().score(drawn, at, measures), self.other.score(drawn, at, measures))
-
-
-def halves_of(tables: ContingencyTables) -> ClassHalves:
-    """For tables ``(*batch, R, C)``.
-
-    Raises:
-        ValueError: there are fewer than two classes, of which there are no halves.
-    """
-    if tables.shape[-2] < 2:
-        raise ValueError(f"tables: expected at least two classes to draw from; got {tables.shape[-2]}")
-    keys = torch.arange(tables.batch_shape.numel(), device=tables.device)
-    parts = TableParts(tables._cells.select(keys))
-    return ClassHalves(ContingencyTables._of(parts))
 
 
 def wrong_classes(tables: ContingencyTables) -> Tensor:
@@ -118,6 +108,11 @@ def wrong_classes(tables: ContingencyTables) -> Tensor:
     return ((filled > 1) | (mixed > 1)).sum(-1)
 
 
+def joined_classes(tables: ContingencyTables) -> Tensor:
+    """Classes with two items in one cluster, ``(*batch,)``."""
+    return (tables.max_by_class(lambda cell: cell.n) > 1).sum(-1)
+
+
 def grows_with_items(measure: Measure) -> bool:
-    """Whether halves have no comparable value: counts and the like, which grow with the number of items."""
+    """Whether fewer classes have no comparable value: counts and the like, which grow with the number of items."""
     return measure.range[1] == math.inf and measure.family != "entropy"

@@ -69,6 +69,20 @@ def interval(
     return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), undefined
 
 
+def normal(estimate: Tensor, standard_error: Tensor, confidence: float, perfect: float | None) -> tuple[Tensor, Tensor]:
+    """The estimate and so many standard errors; of ``log |perfect - estimate|`` where there is a perfect value.
+
+    Few errors have a skewed distribution, like counts that follow Poisson's; that of their logarithm is less so.
+    """
+    away = torch.special.ndtri(torch.full_like(estimate, (1 + confidence) / 2)) * standard_error
+    if perfect is None:
+        return estimate - away, estimate + away
+    distance = estimate - perfect
+    factor = (away / distance.abs()).exp()
+    ends = perfect + distance * factor, perfect + distance / factor
+    return torch.minimum(*ends), torch.maximum(*ends)
+
+
 def _bca_levels(
     resamples: Tensor, estimate: Tensor, tail: Tensor, acceleration: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -122,6 +136,12 @@ def two_sided(resamples: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor:
     """Twice the smaller one-sided p-value, at most 1."""
     sides = [one_sided(resamples, observed, tolerance, upper=upper) for upper in (True, False)]
     return (2 * torch.minimum(*sides)).clamp(max=1.0)
+
+
+def two_sided_normal(difference: Tensor, standard_error: Tensor) -> Tensor:
+    """Of a difference that is normal; 1 where it is 0."""
+    p = 2 * torch.special.ndtr(-(difference / standard_error).abs())
+    return p.masked_fill(difference == 0, 1.0)
 
 
 def check_correction(correction: str | None) -> None:

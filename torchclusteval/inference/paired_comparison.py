@@ -8,14 +8,16 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
-from torchclusteval.inference.class_resampling import PairedHalves, halves_of
+from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
+from torchclusteval.inference.repeats import distinct, of_labels
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -56,11 +58,11 @@ def paired_bootstrap(
     measures: Selection = None,
     n_resamples: int = 1000,
     confidence_level: float = 0.95,
-    method: str = "percentile",
+    method: str | None = None,
     rng: Rng = None,
     chunk_size: int | None = None,
     *,
-    resample: str = "items",
+    resample: str | None = None,
     correction: str | None = None,
     keep_resamples: bool = False,
     progress: Progress | None = None,
@@ -102,7 +104,9 @@ def paired_bootstrap(
     >>> found.difference.item(), bool(found.p_value < 0.05)
     (0.25, True)
     """
-    bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size)
+    if resample is not None:
+        check_choice(resample, "resample", UNITS)
+    bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
     intervals.check_correction(correction)
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
@@ -110,55 +114,74 @@ def paired_bootstrap(
     check_label_options(options)
     chosen = select(measures)
     exact = intervals.without_rounding
-    check_choice(resample, "resample", UNITS)
-    pairs = _pairs(labels_true, labels_a, labels_b, options)
-    kept, skipped = split_applicable(pairs.a, chosen, common_only=True)
-    values_a, values_b = values_of(pairs.a, kept), values_of(pairs.b, kept)
+    all_pairs = _pairs(labels_true, labels_a, labels_b, options)
+    kept, skipped = split_applicable(all_pairs.a, chosen, common_only=True)
+    values_a, values_b = values_of(all_pairs.a, kept), values_of(all_pairs.b, kept)
     tolerances = {name: intervals.rounding_tolerance(value) for name, value in values_a.items()}
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
-    corrected: dict[str, Any] = {}
-    if correction is not None:
-        least = intervals.smallest_p_adjusted(found.values(), n_resamples, correction, 1 - confidence_level, sides=2)
-        corrected = {"correction": correction, "smallest_p_adjusted": least}
+    first, places = distinct(all_pairs.fingerprints())
+    pairs = all_pairs.select(first)
+    estimates = {name: value.reshape(-1)[first] for name, value in found.items()}
     drawer = Drawer(
         tables=[pairs.a, pairs.b],
         items=lambda: _draws_of_items(pairs),
-        halves=lambda: PairedHalves(halves_of(pairs.a).whole, halves_of(pairs.b)),
-        estimates=found,
+        classes=lambda: PairedClassResampler(pairs.a, ClassResampler(pairs.b)),
+        wrong=pairs.differing_classes,
+        estimates=estimates,
         options=bootstrap_options,
         generator=generator,
         progress=progress,
+        places=places,
     )
-    drawn, left_out = drawer.draw(resample, kept, chosen)
-    drawer.warn(drawn)
+    corrected: dict[str, Any] = {}
+    if correction is not None:
+        level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
+        if drawer.by_items:
+            least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
+        corrected = {"correction": correction, "smallest_p_adjusted": least}
+    drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
     records = {}
     for name, difference in found.items():
-        if name in left_out:
+        if name in drawn.left_out:
             continue
         values = drawn.of_measure(name, difference.shape)
-        low, high, fallback = drawn.interval(name, difference)
+        low, high, fallback = drawn.interval(name, difference, None)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
-        zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
-        p_value = intervals.two_sided(values, zero, tolerances[name])
+        error = sample_std(values)
+        missing = drawn.missing.get(name, torch.zeros(1, dtype=torch.bool, device=error.device)).expand(len(places))
+        missing = missing.reshape(difference.shape)
+        if drawn.units[name] == "classes":
+            p_value = intervals.two_sided_normal(difference, error).masked_fill(missing, torch.nan)
+        else:
+            zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
+            p_value = intervals.two_sided(values, zero, tolerances[name])
+            centred = (
+                values - drawn.bias[name].reshape(difference.shape) * missing
+            )  # where draws are biased, the larger
+            p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
+        p_adjusted = None
+        if correction is not None:  # equal clusterings are one comparison
+            p_adjusted = intervals.adjust(p_value.reshape(-1)[first], correction)[places].reshape(p_value.shape)
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
             difference=difference,
             low=low,
             high=high,
-            standard_error=sample_std(values),
+            standard_error=error,
             p_value=p_value,
             fallback=fallback,
-            p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
+            p_adjusted=p_adjusted,
             resamples=values if keep_resamples else None,
         )
     return ResultsByMeasure(
         records=records,
-        settings=bootstrap_options.settings_dict(drawn.drawn) | corrected,
-        batch_shape=pairs.batch_shape,
-        skipped={**skipped, **left_out},
-        clusterings=pairs.names,
+        settings=drawn.settings() | corrected,
+        batch_shape=all_pairs.batch_shape,
+        skipped={**skipped, **drawn.left_out},
+        clusterings=all_pairs.names,
+        notes=drawn.notes,
     )
 
 
@@ -176,6 +199,43 @@ class _Pairs:
     @property
     def batch_shape(self) -> torch.Size:
         return self.a.batch_shape
+
+    def flat_codes(self) -> list[Tensor]:
+        """``(B, N)`` each, views where batch shapes broadcast in one dimension."""
+        return [self._flat(x) for x in self.codes]
+
+    def flat_keep(self) -> Tensor | None:
+        return None if self.keep is None else self._flat(self.keep)
+
+    def _flat(self, x: Tensor) -> Tensor:
+        return x.expand(*self.batch_shape, x.shape[-1]).reshape(self.batch_shape.numel(), x.shape[-1])
+
+    def fingerprints(self) -> Tensor:
+        """``(B,)``, the same for the same partitions of the same items."""
+        if self.batch_shape.numel() == 1:
+            return torch.zeros(1, dtype=torch.int64, device=self.a.device)
+        keep = self.flat_keep()
+        true, a, b = (of_labels(x, keep) for x in self.flat_codes())
+        return true + 3 * a + 5 * b
+
+    def select(self, places: Tensor) -> "_Pairs":
+        """The pairs at these places of the flattened batch."""
+        a, b = (ContingencyTables._of(TableParts(x._cells.select(places))) for x in (self.a, self.b))
+        if len(places) == self.batch_shape.numel() and len(self.batch_shape) < 2:
+            return replace(self, a=a, b=b)
+        keep = self.flat_keep()
+        codes = [x[places] for x in self.flat_codes()]
+        return replace(self, a=a, b=b, codes=codes, keep=None if keep is None else keep[places])
+
+    def differing_classes(self) -> Tensor:
+        """``(B,)`` classes with items in clusters of one clustering that are no clusters of the other."""
+        keep, found = self.flat_keep(), []
+        for i, (true, a, b) in enumerate(zip(*self.flat_codes(), strict=True)):
+            if keep is not None:
+                true, a, b = true[keep[i]], a[keep[i]], b[keep[i]]
+            same = _is_within(a, b, self.sizes[1]) & _is_within(b, a, self.sizes[2])
+            found.append(torch.unique(true[~same]).numel())
+        return torch.tensor(found, dtype=torch.int64, device=self.a.device)
 
     def count(self, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
         """Tables of the classes against these codes."""
@@ -207,6 +267,12 @@ def _count(
     return ContingencyTables.from_labels(
         true, pred, mask=keep, num_classes=sizes[0], num_clusters=sizes[1], layout=layout, item_dims=1
     )
+
+
+def _is_within(a: Tensor, b: Tensor, clusters: int) -> Tensor:
+    """Which items ``(N,)`` have a cluster of ``a`` whose items are all in one cluster of ``b``."""
+    ends = [b.new_zeros(clusters).scatter_reduce(0, a, b, how, include_self=False) for how in ("amin", "amax")]
+    return (ends[0] == ends[1])[a]
 
 
 def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOptions) -> _Pairs:

@@ -138,6 +138,7 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
     batch_shape: torch.Size
     skipped: Mapping[str, str]  # members of a set that do not apply -> the reason
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
+    notes: tuple[str, ...] = ()  # what is wrong with some of the results, as the warnings said
 
     def __post_init__(self) -> None:
         named = {name: replace(record, clusterings=self.clusterings) for name, record in self.records.items()}
@@ -165,7 +166,8 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
             for name, record in self.items()
             for i, row in enumerate(record.lines())
         ]
-        notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        notes = [f"note: {note}" for note in self.notes]
+        notes += [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MAX_LINES:
             notes.insert(0, f"{len(rows) - _MAX_LINES} more rows: to_pandas() has them")
         return Shown(header, rows[:_MAX_LINES], head, notes, words=(0, 1))

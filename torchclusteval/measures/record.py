@@ -146,6 +146,7 @@ def measure(
     symmetric: bool = False,
     sums: Sums | None = None,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
+    made: dict[str, Measure] = MADE,
     **facts: Any,
 ) -> Callable[[F], F]:
     """Make the record of a function of tables, or the records of its variants, and complete its docstring.
@@ -161,14 +162,15 @@ def measure(
             and ``combine`` follow.
         variants: names of measures -> the facts that differ from the others' and the options of the function. None:
             one measure with the function's name.
+        made: where the records are listed.
     """
 
     def define(function: F) -> F:
         for name, changes in (variants or {function.__name__: {}}).items():
             given = {"symmetric": symmetric, "sums": sums, **facts, **changes}
             options = {key: given.pop(key) for key in changes if key not in FACTS}
-            MADE[name] = _record(name, family, function, options, **given)
-        function.__doc__ = _completed(function, MADE[name])
+            made[name] = _record(name, family, function, options, **given)
+        function.__doc__ = _completed(function, made[name])
         return function
 
     return define

@@ -39,8 +39,7 @@ class Constraint:
 
     name: str
     statement: str
-    draw: Callable[[_Draw], tuple[Tensor, Tensor]]
-    """Counts of D1 and D2, ``(instances, R, C)`` int64 each."""
+    draw: Callable[[_Draw], tuple[Tensor, Tensor]]  # counts of D1 and D2, ``(instances, R, C)`` int64 each
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,8 @@ class Counterexample:
     """A pair on which a measure does not find D2 better."""
 
     labels_true: list[int]
-    first: list[int]
-    """Clusters of D1."""
-    second: list[int]
-    """Clusters of D2."""
+    first: list[int]  # clusters of D1
+    second: list[int]  # clusters of D2
     value_first: float
     value_second: float
 
@@ -66,10 +63,8 @@ class Counterexample:
 class Verdict:
     """How a measure scores the pairs of one constraint."""
 
-    share: float
-    """Share of the pairs on which D2 is strictly better."""
-    counterexample: Counterexample | None
-    """The first pair on which it is not."""
+    share: float  # share of the pairs on which D2 is strictly better
+    counterexample: Counterexample | None  # the first pair on which it is not
 
     @property
     def satisfied(self) -> bool:

@@ -95,7 +95,6 @@ class Grid:
 
     @property
     def axes(self) -> dict[str, tuple[float, ...]]:
-        """Name of each parameter -> its values."""
         return {name: getattr(self, name) for name in GridPoint._fields}
 
     @property

@@ -61,18 +61,14 @@ class Property:
 
     name: str
     statement: str
-    parameter: str
-    """The parameter that grows."""
-    rises: bool = False
-    """Whether quality must rise with it; else it must fall."""
+    parameter: str  # the parameter that grows
+    rises: bool = False  # whether quality must rise with it; else it must fall
     equality_allowed_at: tuple[str, float] | None = None
     """(parameter, value) at which equality is allowed; everywhere if ``Reading.equality`` says so; None: never."""
-    positive: str | None = None
-    """Another parameter, which must not be 0."""
+    positive: str | None = None  # another parameter, which must not be 0
     clusters: Literal["few", "many"] | None = None
     """Whether the property is about at most, or at least, as many useful clusters as useful classes."""
-    noise: str | None = None
-    """The parameter of the noise groups that the property is about, see ``Reading.first_step``."""
+    noise: str | None = None  # the parameter of the noise groups that the property is about, see ``Reading.first_step``
 
 
 PROPERTIES: tuple[Property, ...] = (
@@ -108,8 +104,7 @@ class PropertyRates(ByName[float]):
     reading: Reading
     rates: Mapping[str, float]
     comparisons: Mapping[str, int]
-    violations: Mapping[str, Violation | None]
-    """The first comparison that fails the property; None if none does."""
+    violations: Mapping[str, Violation | None]  # the first comparison that fails the property; None if none does
 
     @property
     def satisfied(self) -> dict[str, bool]:

@@ -13,6 +13,7 @@ from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import UNIT, Measure
+from torchclusteval.measures.record import measure as make_record
 from torchclusteval.overlap.inputs import no_item_in_common
 from torchclusteval.overlap.memberships import Memberships, align
 from torchclusteval.overlap.ragged import add_at, dense_ranks, first_positions, ranges, starts_of
@@ -44,7 +45,6 @@ class GroupIncidence:
 
     @lazy_property
     def max_groups(self) -> int:
-        """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
 
 
@@ -125,7 +125,6 @@ class Comparison:
         return cells, patterns.item_counts[cells].double(), (true, pred)
 
     def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
-        """Sum values over their batch members, ``(*batch,)``."""
         return add_at(member, values, self.n_members).view(self.batch_shape)
 
     def mean_over_items(self, values: Tensor) -> Tensor:
@@ -181,21 +180,26 @@ class Comparison:
 MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions
 
 
+_EXAMPLE = """
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
+    >>> tce.overlap.{name}(true, pred)
+    tensor({value}, dtype=torch.float64)
+    """
+
+
 def measure(
-    source: str, *, swapped: str | None = None, symmetric: bool = False, range: tuple[float, float] = UNIT, **facts: Any
+    source: str, *, range: tuple[float, float] = UNIT, example: str | None = None, **facts: Any
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
 
-    ``swapped`` is the measure that it becomes when the sides are exchanged, itself where ``symmetric``; ``perfect`` is
-    the largest value of its range, unless given.
+    ``perfect`` is the largest value of its range, unless given; ``example`` the value that its docstring shows.
     """
+    facts = {"perfect": range[1], "range": range, "source": source, "on_host": True, **facts}
 
     def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-        run, name = on_one_thread(function), function.__name__
-        facts.setdefault("perfect", range[1])
-        facts["swapped"] = name if symmetric else swapped
-        MADE[name] = Measure(name, "overlap", run, range, source=source, on_host=True, **facts)
-        return run
+        if example is not None and function.__doc__ is not None:
+            function.__doc__ += _EXAMPLE.format(name=function.__name__, value=example)
+        return make_record("overlap", made=MADE, **facts)(on_one_thread(function))
 
     return define
 

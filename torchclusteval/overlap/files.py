@@ -261,7 +261,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _from_json(value: Any, layout: str) -> dict[str, Any] | list[list[str]]:
-    """Groups by item, or a list of groups."""
     communities = value.get("communities") if isinstance(value, dict) else None
     if isinstance(communities, list) and all(isinstance(group, list) for group in communities):
         value = communities

@@ -76,7 +76,6 @@ class IntersectionRuns:
 
     @lazy_property
     def best(self) -> BestMatches:
-        """The best match of each group."""
         sizes = self.side.group_sizes
         best = BestMatches(torch.zeros_like(sizes), torch.zeros_like(sizes, dtype=torch.float64))
         for run in self:
@@ -99,7 +98,6 @@ class IntersectionRuns:
 
 @cached_on_tables
 def class_runs(comparison: Comparison) -> IntersectionRuns:
-    """Intersections by runs of classes."""
     patterns = comparison.patterns
     counts, sizes = patterns.item_counts, (comparison.n_members, comparison.chunk_size)
     return IntersectionRuns(patterns.true, patterns.pred, counts, *sizes)
@@ -107,6 +105,5 @@ def class_runs(comparison: Comparison) -> IntersectionRuns:
 
 @cached_on_tables
 def cluster_runs(comparison: Comparison) -> IntersectionRuns:
-    """Intersections by runs of clusters."""
     classes = class_runs(comparison)
     return replace(classes, side=classes.other_side, other_side=classes.side)

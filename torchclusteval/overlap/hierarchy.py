@@ -20,6 +20,7 @@ from torchclusteval.labels.integers import read_integers
 from torchclusteval.overlap.linkage import check_linkage
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at
+from torchclusteval.tables import ContingencyTables
 
 _CUT_LABELS = 2**22  # labels of the cuts that are compared at once
 
@@ -183,8 +184,9 @@ def fowlkes_mallows_of_cuts(
     if len(trees[1].leaves) != n:
         raise ValueError(f"Z_pred: expected a tree of {n} items, as Z_true; got {len(trees[1].leaves)}")
     chosen = _numbers_of_clusters(n_clusters, n)
-    shared = [_shared_pairs(trees, part, n) for part in chosen.split(max(1, _CUT_LABELS // n))]
-    pairs, triples = zip(*(_sums_of_cuts(tree, n - chosen) for tree in trees), strict=True)
+    sums = [_sums(trees, part, n) for part in chosen.split(max(1, _CUT_LABELS // n))]
+    shared, *pairs_and_triples = torch.cat(sums, 1)
+    pairs, triples = pairs_and_triples[:2], pairs_and_triples[2:]
     product = pairs[0] * pairs[1]
     mean = product.sqrt() / (n * (n - 1))
     # each factor of the last summand is 0 where n = 3
@@ -192,7 +194,7 @@ def fowlkes_mallows_of_cuts(
     variance = 2 / (n * (n - 1)) - mean**2
     variance = variance + 4 * triples[0] * triples[1] / (n * (n - 1) * max(n - 2, 1) * product)
     variance = variance + rests[0] * rests[1] / (n * (n - 1) * max(n - 2, 1) * max(n - 3, 1))
-    value = (torch.cat(shared) if shared else pairs[0]) / product.sqrt()
+    value = shared / product.sqrt()
     return CutAgreement(n_clusters=chosen, value=value, mean=mean, variance=variance.clamp(min=0.0))  # rounding
 
 
@@ -244,21 +246,16 @@ def _latest(borders: Tensor, first: Tensor, last: Tensor) -> Tensor:
     return torch.maximum(table[level, first], table[level, last - 2**level])
 
 
-def _shared_pairs(trees: list[Tree], n_clusters: Tensor, n: int) -> Tensor:
-    """``sum n_ij^2 - n`` of the cuts of both trees into each number of clusters."""
-    row = torch.arange(len(n_clusters))[:, None]
-    keys = row
+def _sums(trees: list[Tree], n_clusters: Tensor, n: int) -> Tensor:
+    """``sum n_ij^2 - n`` of both trees cut alike, and of each ``sum r^2 - n`` and ``sum r (r - 1) (r - 2)``."""
+    labels = []
     for tree in trees:
         cut = torch.from_numpy(tree.borders) >= n - n_clusters[:, None]
         cluster = torch.nn.functional.pad(cut.cumsum(1), (1, 0))
-        keys = keys * n + cluster[:, torch.from_numpy(np.argsort(tree.leaves))]
-    distinct, counts = torch.unique(keys, return_counts=True)
-    return add_at(distinct // n**2, counts**2, len(n_clusters)).double() - n
-
-
-def _sums_of_cuts(tree: Tree, n_merges: Tensor) -> tuple[Tensor, Tensor]:
-    """``sum r^2 - n`` and ``sum r (r - 1) (r - 2)`` of the clusters after each number of merges, at least 1."""
-    one, other = tree.middle - tree.low, tree.high - tree.middle
-    pairs = np.cumsum(2.0 * one * other)
-    triples = np.cumsum(3.0 * one * other * (one + other - 2))
-    return torch.from_numpy(pairs)[n_merges - 1], torch.from_numpy(triples)[n_merges - 1]
+        labels.append(cluster[:, torch.from_numpy(np.argsort(tree.leaves))])
+    tables = ContingencyTables.from_labels(*labels, item_dims=1)
+    table, _, _, count = tables.cells()
+    shared = add_at(table, count**2, len(n_clusters)).double() - n
+    sizes = [side.double() for side in (tables.class_sizes, tables.cluster_sizes)]
+    pairs, triples = ([f(r).sum(-1) for r in sizes] for f in (lambda r: r * (r - 1), lambda r: r * (r - 1) * (r - 2)))
+    return torch.stack([shared, *pairs, *triples])

@@ -1,6 +1,5 @@
 """Check the groups of items that callers pass, and turn them into codes."""
 
-import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import is_listable, names_of_two_types
+from torchclusteval.common.checks import is_listable
 from torchclusteval.common.formatting import brief, shortened
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.labels.shapes import counts_up
@@ -123,13 +122,6 @@ def no_item_in_common(left: Iterable[Hashable], right: Iterable[Hashable]) -> st
         return None
     shown = [", ".join(map(shortened, list(side)[:2])) + " ..." * (len(side) > 2) for side in (ours, theirs)]
     return f"no item in common: {shown[0]} against {shown[1]}"
-
-
-def warn_of_types_that_never_meet(left: Iterable[Hashable], right: Iterable[Hashable]) -> None:
-    """Warn where a name without an equal on the other side reads like one of another type there, as 1 and "1" do."""
-    found = names_of_two_types(left, right)
-    if found is not None:
-        warnings.warn(f"items: {found}", UserWarning, stacklevel=6)
 
 
 def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:

@@ -11,7 +11,7 @@ from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import starts_of
 
 
-@measure("amigo2009", swapped="overlap_inverse_purity")
+@measure("amigo2009", swapped="overlap_inverse_purity", example="1.")
 def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Purity of overlapping clusters, ``sum over clusters G of max over classes L of |G & L| / sum of |G|``.
 
@@ -21,32 +21,24 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Range: 0 to 1, higher is better; 0 only where no clustered item has a class.
     Degenerate: 1 where no item has a cluster, as for extended BCubed precision; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.overlap_purity(true, pred)
-    tensor(1., dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return _best_shares(comparison, cluster_runs(comparison))
 
 
-@measure("amigo2009", swapped="overlap_purity")
+@measure("amigo2009", swapped="overlap_purity", example="0.7500")
 def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Inverse purity of overlapping groups, ``sum over classes L of max over clusters G of |G & L| / sum of |L|``.
 
     Range: 0 to 1, higher is better; 0 only where no item with a class has a cluster.
     Degenerate: 1 where no item has a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.overlap_inverse_purity(true, pred)
-    tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return _best_shares(comparison, class_runs(comparison))
 
 
-@measure("amigo2009", symmetric=True)
+@measure("amigo2009", symmetric=True, example="0.8571")
 def overlap_purity_f(
     true: Memberships, pred: Memberships, alpha: float = 0.5, *, chunk_size: int | None = None
 ) -> Tensor:
@@ -58,16 +50,12 @@ def overlap_purity_f(
     Range: 0 to 1, higher is better.
     Degenerate: 0 where one of the two is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.overlap_purity_f(true, pred)
-    tensor(0.8571, dtype=torch.float64)
     """
     purity = overlap_purity(true, pred, chunk_size=chunk_size)
     return weighted_f(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
 
 
-@measure("amigo2009")
+@measure("amigo2009", example="0.8333")
 def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Set F for overlapping groups, ``sum over classes L of |L| max over clusters G of 2 |G & L| / (|G| + |L|)``.
 
@@ -76,10 +64,6 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     Range: 0 to 1, higher is better.
     Degenerate: where no item has a class, 1 if none has a cluster and 0 otherwise; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 4.1.
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.overlap_set_f(true, pred)
-    tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     classes, clusters = comparison.patterns.true, comparison.patterns.pred
@@ -88,7 +72,7 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     return _item_share(comparison, weighted, total, (comparison.n_groups(clusters) == 0).double())
 
 
-@measure("yang2013", symmetric=True)
+@measure("yang2013", symmetric=True, example="0.8333")
 def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Mean of the best F of the classes and of the clusters, each group counting the same.
 
@@ -99,17 +83,13 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
     Range: 0 to 1, higher is better.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Yang and Leskovec (2013).
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.average_f1(true, pred)
-    tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     means = [comparison.mean_over_groups(x.side, x.best.f) for x in (class_runs(comparison), cluster_runs(comparison))]
     return comparison.fill_empty_sides((means[0] + means[1]) / 2)
 
 
-@measure("rossetti2016")
+@measure("rossetti2016", example="0.8333")
 def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Normalised F1: mean F of the clusters with their classes, times coverage, divided by redundancy.
 
@@ -124,10 +104,6 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     Range: 0 to 1, higher is better.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Rossetti, Pappalardo and Rinzivillo (2016).
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.nf1(true, pred)
-    tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs = cluster_runs(comparison)
@@ -140,7 +116,7 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     return comparison.fill_empty_sides(value)
 
 
-@measure("nepusz2012")
+@measure("nepusz2012", example="0.7500")
 def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Weight of the best one-to-one matching of classes and clusters, divided by the number of classes.
 
@@ -149,10 +125,6 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
     Range: 0 to 1, higher is better; clusters that match no class cost nothing.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Nepusz, Yu and Paccanaro (2012).
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.maximum_matching_ratio(true, pred)
-    tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs = class_runs(comparison)
@@ -162,17 +134,13 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
     return comparison.fill_empty_sides(matched / comparison.n_groups(runs.side).clamp(min=1))
 
 
-@measure("brohee2006", perfect=None)
+@measure("brohee2006", perfect=None, example="0.7500")
 def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Positive predictive value of clusters, ``sum over G of max over L of |G & L| / sum over G and L of |G & L|``.
 
     Range: 0 to 1, higher is better; below 1 for equal groups that overlap: common items are in several pairs.
     Degenerate: where no item has groups on both sides, 1 if no item has any group and 0 otherwise; nan without items.
     Source: Brohee and van Helden (2006).
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.geometric_ppv(true, pred)
-    tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs, patterns = cluster_runs(comparison), comparison.patterns
@@ -183,7 +151,7 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     return _item_share(comparison, n_matched, n_all, no_groups.double())
 
 
-@measure("brohee2006", perfect=None)
+@measure("brohee2006", perfect=None, example="0.7500")
 def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Geometric mean of sensitivity and positive predictive value of clusters.
 
@@ -193,10 +161,6 @@ def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int 
     Range: 0 to 1, higher is better.
     Degenerate: as for the two; nan without items.
     Source: Brohee and van Helden (2006).
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.geometric_accuracy(true, pred)
-    tensor(0.7500, dtype=torch.float64)
     """
     sensitivity = overlap_inverse_purity(true, pred, chunk_size=chunk_size)
     return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()

@@ -1,6 +1,7 @@
 """The groups that each item belongs to: the input of the overlapping measures."""
 
 import math
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import explain_out_of_memory, index_batch
+from torchclusteval.common.checks import explain_out_of_memory, index_batch, names_of_two_types
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
@@ -348,8 +349,9 @@ def align(members: Sequence[Memberships]) -> list[Memberships]:
         raise ValueError("items: expected names on both sides or on neither; got one side without (pass items=...)")
     order: dict[Hashable, int] = {}
     for member in members:
-        if member is not first:
-            inputs.warn_of_types_that_never_meet(first.items or (), member.items or ())
+        found = names_of_two_types(first.items or (), member.items or ())
+        if found is not None:
+            warnings.warn(f"items: {found}", UserWarning, stacklevel=5)
         for name in member.items or ():
             order.setdefault(name, len(order))
     return [_renumbered(member, order) for member in members]

@@ -76,7 +76,6 @@ def no_glyph_warnings() -> Iterator[None]:
 
 
 def size_of(axes: Any) -> tuple[float, float]:
-    """Width and height of axes."""
     box, (width, height) = axes.get_position(), axes.figure.bbox.size * 72 / axes.figure.dpi
     return float(box.width * width), float(box.height * height)
 
@@ -113,7 +112,6 @@ def _width_at_100(text: str) -> float:
 
 
 def widest(texts: Sequence[str], size: float) -> float:
-    """Width of the widest line."""
     return max((1.05 * _width_at_100(text) * size / 100 + 1 for text in texts), default=0.0)
 
 

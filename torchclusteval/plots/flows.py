@@ -1,9 +1,8 @@
 """Clusterings one after another: items that flow between groups, and a tree of clusters over resolutions."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,17 +23,15 @@ _MAX_LABEL = 90.0
 _SWEEPS = 6  # over the clusterings, for an order in which few bands cross
 
 
-@dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(NamedTuple):
     """The groups of one clustering, in the order in which they are drawn."""
 
     labels: list[str]
     sizes: Array  # (K,)
-    stability: Any = None  # (K,) SC3 stability
+    stability: Array  # (K,) SC3 stability
 
 
-@dataclass(frozen=True, eq=False)
-class Flows:
+class Flows(NamedTuple):
     """Groups by clustering, and the items that each two groups of consecutive clusterings share."""
 
     names: list[str]
@@ -98,11 +95,9 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
         _draw_bands(axes, matrix, (ends[k][1], ends[k + 1][0]), (tops[k], tops[k + 1]), colours[k])
         largest = enumerate(matrix.argmax(0).tolist())
         colours.append([colours[k][i] if matrix[i, j] else GREY for j, i in largest])
-    rectangle = import_optional("matplotlib.patches", "plots").Rectangle
     for k, (layer, (left, right)) in enumerate(zip(layers, ends, strict=True)):
-        for top, n, colour in zip(tops[k], layer.sizes.tolist(), colours[k], strict=True):
-            bar = rectangle((left, top), right - left, n, facecolor=colour, edgecolor="#444444", linewidth=0.4)
-            axes.add_patch(bar).set_clip_on(False)  # half of an outline lies beyond the axes
+        look: dict[str, Any] = {"color": colours[k], "edgecolor": "#444444", "linewidth": 0.4}
+        axes.bar(left, layer.sizes, right - left, tops[k], align="edge", clip_on=False, **look)  # outlines are whole
         limit = _MAX_LABEL if ax is None else min(_MAX_LABEL, 0.25 * width)
         at = (left, -1 / step, True) if k == 0 else (right, 1 / step, k == last)
         line = 1.2 * size / height * full
@@ -258,7 +253,7 @@ def _flows_of(source: Any, names: Sequence[Hashable] | None, least: int) -> Flow
         raise ValueError("source: expected clusterings with items; got none")
     if len(flows.layers) < least:
         raise ValueError(f"source: expected at least {least} clusterings; got {len(flows.layers)}")
-    return replace(flows, names=canvas.checked_names(names, flows.names, len(flows.layers)))
+    return flows._replace(names=canvas.checked_names(names, flows.names, len(flows.layers)))
 
 
 def _flows_of_table(tables: ContingencyTables) -> Flows:

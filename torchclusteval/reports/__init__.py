@@ -80,6 +80,7 @@ def report(
     n_resamples: int = 1000,
     confidence_level: float = 0.95,
     rng: int | torch.Generator = 0,
+    resample: str | None = None,
     **options: Unpack[PairedOptions],
 ) -> Report:
     """Rank clusterings, say which differences are real, where the best one is weak, and which of its clusters hold.
@@ -96,6 +97,7 @@ def report(
             more, and take them.
         confidence_level: of intervals; a difference is real below one minus this.
         rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
+        resample: what is drawn where there are no groups, ``"items"`` or ``"classes"``, as in ``bootstrap``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
             ``ContingencyTables.from_labels``.
 
@@ -125,7 +127,7 @@ def report(
         doubtful = warn_of_no_clusterings(tables, options.get("noise", "ignore"))
         facts = [(LIKE_NONE, f"{name}: {reason}") for name, reason in doubtful.items()]
     lead = ranking_measure(chosen, sort, with_truth=labels_true is not None)
-    return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, tuple(facts))
+    return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, tuple(facts), resample)
 
 
 def write_report(
@@ -137,9 +139,10 @@ def write_report(
     confidence_level: float,
     rng: int | torch.Generator,
     facts: tuple[tuple[str, str], ...] = (),
+    resample: str | None = None,
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
+    options = BootstrapOptions(n_resamples, confidence_level, None, None, resample)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")
     if not bool(labels.scored().any()):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.inference.bootstrap_options import BootstrapOptions
+from torchclusteval.inference.bootstrap_options import POPULATIONS, BootstrapOptions
 from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided, without_rounding
 from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -116,8 +116,8 @@ def gather(
         found |= {"tables": tables, "scores": scores}
         generator = seeded(rng)
         if labels.groups is None:
-            ranked = tables[order[:MAX_RANKED]]
-            found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, options.confidence_level, rng=generator)
+            ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
+            found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=options.resample)
             found["differences"] = _differences(labels, order, lead, options, generator)
         else:
             found["by_group"] = by[lead.name][order[0]]
@@ -181,6 +181,7 @@ def _differences(
         _enough(options, len(others)),
         options.confidence_level,
         rng=generator,
+        resample=options.resample,
         correction="holm",
         mask=labels.scored(order[0]) & labels.scored(others),
         item_dims=1,
@@ -209,7 +210,7 @@ def _of_groups(
     draws = (weights @ ranked.nan_to_num(0.0).mT) / (weights @ known.double().mT)  # (R, B)
     estimate = ranked.nanmean(1)
     settings = {"n_resamples": count, "confidence_level": options.confidence_level, "method": "percentile"}
-    settings["resampled"] = "groups"
+    settings |= {"resampled": "groups", "population": POPULATIONS["groups"]}
     interval = Interval(estimate=estimate, bias=draws.nanmean(0) - estimate, **_spread(draws, options))
     intervals = ResultsByMeasure({lead.name: interval}, settings, estimate.shape, {})
     if not others:

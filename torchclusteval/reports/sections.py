@@ -88,10 +88,12 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     if found.scores is None:
         return _typical(labels, found)
     level = summary.confidence_of(found)
-    how = f"; {level} intervals come from drawing items again, with replacement"
+    drawn = found.intervals.settings
+    how = f"; {level} intervals come from drawing {drawn['resampled']}, and stand for {drawn['population']}"
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals come from drawing groups again"
     out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
+    out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
     columns = (names, record.estimate, record.low, record.high)
     axes = draw_series(score_series(lead.name, lead.better, *columns, f"{level} intervals"), None)
@@ -145,7 +147,7 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     others = len(given)
     names = [labels.names[i] for i in found.order[1 : others + 1]]
     times = f"{others} comparison{'s' * (others != 1)}"
-    drawn = "groups of items" if labels.groups is not None else "items"
+    drawn = "groups of items" if labels.groups is not None else settings["resampled"]
     after = "the clustering after it" if others == 1 else f"each of the {others} clusterings after it"
     out = paragraph(
         f"The difference of {text(best)} to {after}, on the same {drawn} drawn again {settings['n_resamples']} times. "
@@ -168,6 +170,7 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     out += table(["clustering", "difference", "interval", "p adjusted", "verdict"], rows, words=(0, 4))
     if any(p.startswith("≤") for p in shown):
         out += note("≤: the smallest value that this number of draws and comparisons can give.")
+    out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.differences.notes)
     return out + note(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller."
     )

@@ -90,16 +90,16 @@ def check_values(labels: np.ndarray | Tensor) -> None:
             "Support for labels represented as bytes is not supported. Convert the labels to a string or integer "
             "format."
         )
-    if kind == "O" and not _all_strings(labels) and any(map(_is_missing, labels.flat)):
+    if (
+        kind == "O"
+        and not _all_strings(labels)
+        and any(type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x) for x in labels.flat)
+    ):
         raise ValueError("Input contains NaN")
 
 
 def _all_strings(labels: np.ndarray) -> bool:
     return set(map(type, labels.reshape(-1).tolist())) <= {str}
-
-
-def _is_missing(x: Any) -> bool:
-    return type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x)
 
 
 def read_labels(

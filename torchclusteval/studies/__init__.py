@@ -2,8 +2,9 @@
 
 ``STUDIES`` is the table that the command line prints and runs. A row names a module with the functions of
 :class:`~torchclusteval.studies.common.StudyModule`, which is imported when the study is used. Keyword arguments of its
-``run`` are among ``preset`` (a name in the module's ``PRESETS``), ``iterations``, ``seed``, ``device``, ``output`` (a
-.csv path) and ``progress`` (True, False, or None for a bar on a terminal only).
+``run`` are among ``preset`` (a name in the module's ``PRESETS``), ``iterations`` (how many sets, pairs of clusterings
+or gold standards are drawn), ``seed`` (of all random numbers), ``device`` (where to draw and score; devices draw
+different random numbers), ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a terminal).
 
 A study with ``output`` writes the CSV file itself, with a JSON file of settings, versions and time beside it, goes on
 where an interrupted run stopped, and may run under torchrun. Then every process gets the whole result, and only the one
@@ -20,13 +21,10 @@ __all__ = ["STUDIES"]
 
 
 class Study(NamedTuple):
-    """A row of the table of studies."""
-
     module: str
     summary: str
 
     def load(self) -> StudyModule:
-        """Import the module."""
         return cast(StudyModule, importlib.import_module(f"torchclusteval.studies.{self.module}"))
 
 

@@ -129,7 +129,6 @@ def holds(condition: str, figure: str, values: Mapping[str, Mapping[str, float]]
 
 
 def rows(result: list[Finding]) -> list[Row]:
-    """One row an example: its values, what the paper says, and whether it holds."""
     return [
         {
             "figure": finding.example.name,
@@ -143,7 +142,6 @@ def rows(result: list[Finding]) -> list[Row]:
 
 
 def report(result: list[Finding]) -> str:
-    """The table of values, and below it what the paper says of each figure."""
     body = [
         [x.example.name, *(f"{x.values[name]:.4f}" for name in MEASURE_NAMES), "yes" if all(x.holds.values()) else "NO"]
         for x in result
@@ -157,7 +155,6 @@ def report(result: list[Finding]) -> str:
 
 
 def plot(result: list[Finding], path: str | Path) -> None:
-    """Bars of extended BCubed and purity for each figure."""
     figure = new_figure(13, 5, "Amigo et al. (2009), figures 14 to 23: P, R, F are extended BCubed")
     axis = figure.subplots()
     axis.set_prop_cycle(color=SAFE_COLOURS)

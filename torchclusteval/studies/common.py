@@ -15,24 +15,7 @@ class StudyModule(Protocol):
     """The functions of a study's module."""
 
     def run(self, *args: Any, **options: Any) -> Any:
-        """Compute the study.
-
-        Args:
-            args: of some studies ``preset``, a name in the module's ``PRESETS``.
-            options: the table of studies says which of them a study has.
-                ``iterations``: how many sets, pairs of clusterings or gold standards are drawn.
-                ``seed``: seed of all random numbers.
-                ``device``: where to draw and score; devices draw different random numbers.
-                ``output``: CSV file of averages and standard errors, with a JSON file beside it; makes the run
-                resumable.
-                ``progress``: whether to show a bar; None shows one on a terminal.
-
-        Returns:
-            A result that the functions below present.
-
-        Raises:
-            ValueError: for a wrong value of an option; each has a default.
-        """
+        """Compute the study; ``torchclusteval.studies`` says which options there are. Each has a default."""
 
     def report(self, result: Any) -> str:
         """The results beside what the paper prints."""

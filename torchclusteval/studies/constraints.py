@@ -61,8 +61,6 @@ class have items elsewhere; there it fails, as the paper says.""",
 
 
 class Disagreement(NamedTuple):
-    """A verdict that is not the paper's."""
-
     measure: str
     constraint: int  # 1 to 4
     claimed: bool
@@ -79,7 +77,6 @@ class Result:
 
     @property
     def satisfy_all(self) -> list[str]:
-        """Measures that satisfy all four."""
         return [name for name, verdicts in self.reports.items() if all(verdicts.satisfied.values())]
 
     @property
@@ -93,7 +90,6 @@ class Result:
         ]
 
     def of_family(self, family: str) -> dict[str, ConstraintReport]:
-        """The reports on the measures of a family."""
         return {name: report for name, report in self.reports.items() if MEASURES[name].family == family}
 
 
@@ -115,7 +111,6 @@ def run(
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per measure and constraint: the share of the pairs that satisfy it, and the claim."""
     return [
         {
             "family": MEASURES[name].family,
@@ -131,22 +126,20 @@ def rows(result: Result) -> list[Row]:
 
 
 def report(result: Result) -> str:
-    """The verdicts by family beside the claims, which measures satisfy all, and where the paper disagrees."""
     parts = [
         f"Formal constraints of Amigó et al. (2009), reading '{result.name}': {PRESETS[result.name]}.",
         f"{result.instances} random pairs for each, seed {result.seed}; 'no' with the share of the pairs that fail.",
         *(f"{i}  {constraint.name}: {constraint.statement}" for i, constraint in enumerate(CONSTRAINTS, 1)),
     ]
     for family in FAMILIES:
-        body = [[name, *_verdicts(found), _claim(name)] for name, found in result.of_family(family).items()]
+        body = [
+            [name, *("yes" if x.satisfied else f"no {1 - x.share:7.2%}" for x in found.values()), _claim(name)]
+            for name, found in result.of_family(family).items()
+        ]
         parts += ["", text_table([family, "1", "2", "3", "4", "paper"], body)]
     parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}", "", "Where the paper says otherwise:"]
     parts += [_explain(result, disagreement) for disagreement in result.disagreements] or ["  nowhere"]
     return "\n".join([*parts, "", _REMARKS[result.name]])
-
-
-def _verdicts(report: ConstraintReport) -> list[str]:
-    return ["yes" if verdict.satisfied else f"no {1 - verdict.share:7.2%}" for verdict in report.values()]
 
 
 def _claim(name: str) -> str:
@@ -163,7 +156,6 @@ def _explain(result: Result, disagreement: Disagreement) -> str:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the share of the pairs that satisfy each constraint, a map with a row for each measure."""
     reading = f"reading '{result.name}', {result.instances} pairs"
     figure = new_figure(12, 8.5, f"Pairs that satisfy the constraints of Amigó et al. (2009), {reading}")
     columns = [constraint.name.replace("_", " ") for constraint in CONSTRAINTS]

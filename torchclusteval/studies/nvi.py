@@ -59,8 +59,7 @@ class Check(NamedTuple):
     measure: str
     printed: str
     value: float
-    follows: bool
-    """Whether rounding (or, in Table 1, cutting digits off) explains the difference."""
+    follows: bool  # whether rounding (or, in Table 1, cutting digits off) explains the difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,12 +166,10 @@ def check_table_3() -> list[Check]:
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per number of clusters and measure: average over the random clusterings and its standard error."""
     return result.run.rows
 
 
 def report(result: Result) -> str:
-    """Table 1, Tables 3 and 4 with the cells that do not follow, and the averages of the simulation."""
     wrong = [check for check in result.table_3 if not check.follows]
     means = {name: result.mean(name) for name in MEASURES}
     return "\n".join(
@@ -219,7 +216,6 @@ def _say_preferred(result: Result, measure: str) -> str:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the averages over the number of clusters, with the values of solution R."""
     title = f"Random clusterings of {N_ITEMS} items in {N_CLASSES} classes: more clusters, better V"
     figure = new_figure(12, 4, title)
     panels = {

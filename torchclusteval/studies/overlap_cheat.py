@@ -54,7 +54,6 @@ class Result:
         return tuple(1 + sum(other > value for other in values) for value in values)
 
     def cheat_rank(self, measure: str) -> int:
-        """Rank of the cheat among all systems."""
         return self.ranks(measure)[-1]
 
     def order_agreement(self, measure: str) -> float:
@@ -125,7 +124,6 @@ def _draw_gold(generator: torch.Generator) -> Tensor:
 
 
 def rows(result: Result) -> list[Row]:
-    """One row a system: its error rate, scores and ranks."""
     return [
         {
             "system": system,
@@ -139,7 +137,6 @@ def rows(result: Result) -> list[Row]:
 
 
 def report(result: Result) -> str:
-    """The ranking under each measure, and where each puts the cheat."""
     count = len(result.systems)
     header = ["system", *MEASURE_NAMES.values()]
     body = [
@@ -170,7 +167,6 @@ def report(result: Result) -> str:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Scores over the error rate, and the cheat's score as a dashed line."""
     figure = new_figure(12, 7, "The cheat system among systems of known quality")
     for axis, (name, label) in zip(figure.subplots(2, 3).flat, MEASURE_NAMES.items(), strict=True):
         scores = dict(zip(SYSTEMS, result.scores[name], strict=False))

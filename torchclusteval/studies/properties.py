@@ -67,10 +67,8 @@ class Result:
 
     name: str
     rates: Mapping[str, PropertyRates]
-    readings: int
-    """Number of consistent readings."""
-    lowest: Mapping[str, Mapping[str, float]]
-    """Measure -> property -> the lowest rate of the consistent readings."""
+    readings: int  # number of consistent readings
+    lowest: Mapping[str, Mapping[str, float]]  # measure -> property -> the lowest rate of the consistent readings
     highest: Mapping[str, Mapping[str, float]]
     rand_without_errors: tuple[float, ...]
     """Rand index of tables without errors, for useful clusters from 2 to the classes."""
@@ -127,7 +125,6 @@ def consistent_readings() -> list[Reading]:
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per property and measure: its rate, the printed one, and the range over consistent readings."""
     return [
         {
             "property": prop,
@@ -144,7 +141,6 @@ def rows(result: Result) -> list[Row]:
 
 
 def report(result: Result) -> str:
-    """The table beside the printed one, the claims in every consistent reading, and printed rates that none gives."""
     cells = rows(result)
     gaps = [abs(cell["rate"] - cell["printed"]) for cell in cells]
     equal, beyond = sum(gap <= _ROUNDING for gap in gaps), result.beyond()
@@ -193,7 +189,6 @@ def _claims(result: Result) -> dict[str, bool]:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the rates and the printed ones as two maps."""
     figure = new_figure(12, 4.2, "Rates of satisfaction of P1 to P7, Rosenberg and Hirschberg (2007), Table 2")
     own = [[result.rates[name][prop] for name in MEASURE_NAMES] for prop in PRINTED]
     panels = {f"reading '{result.name}'": own, "as printed": [list(row) for row in PRINTED.values()]}

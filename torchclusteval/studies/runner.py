@@ -45,12 +45,10 @@ class Plan:
     """A study as the runner needs it."""
 
     study: str
-    settings: Mapping[str, Any]
-    """What the results depend on besides the arguments of :func:`run_plan`, as JSON values."""
+    settings: Mapping[str, Any]  # what the results depend on besides the arguments of :func:`run_plan`, as JSON values
     configurations: Sequence[Mapping[str, Any]]
     """The cells of the study, as JSON values; a cell's random numbers depend on its values, not its place."""
-    columns: Sequence[str]
-    """Names of the values in a record."""
+    columns: Sequence[str]  # names of the values in a record
     block: Callable[[Mapping[str, Any], int, torch.Generator], Tensor]
     """(configuration, sets, generator) to the ``(sets, columns)`` float64 records, on any device."""
     block_size: int = 1000
@@ -65,8 +63,7 @@ class Run:
     records: Tensor  # (configurations, iterations, columns) float64, on the CPU
     rows: list[Row]
     seconds: float
-    resumed: int
-    """Blocks of this rank that an earlier, interrupted run had finished."""
+    resumed: int  # blocks of this rank that an earlier, interrupted run had finished
 
 
 @on_one_thread

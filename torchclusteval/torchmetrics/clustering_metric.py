@@ -1,5 +1,6 @@
 """Any measures from one table, as a metric object; subclasses are in ``named_scores``."""
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
@@ -136,12 +137,14 @@ class ClusteringMetric(Metric):
     @property
     def plot_lower_bound(self) -> float | None:  # type: ignore[override]
         """The smallest possible value of all measures; None if unbounded."""
-        return _finite(min(measure.range[0] for measure in self.measures))
+        low = min(measure.range[0] for measure in self.measures)
+        return low if math.isfinite(low) else None
 
     @property
     def plot_upper_bound(self) -> float | None:  # type: ignore[override]
         """The largest possible value of all measures; None if unbounded."""
-        return _finite(max(measure.range[1] for measure in self.measures))
+        high = max(measure.range[1] for measure in self.measures)
+        return high if math.isfinite(high) else None
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Add a batch.
@@ -323,11 +326,14 @@ class ClusteringMetric(Metric):
                 raise ValueError(f"state: expected {name} of shape {shape}, int64; got {got}")
         if not torch.equal(state.get("options", self.options).cpu(), self.options.cpu()):
             raise ValueError("state: expected that of a metric with the same options; got other options")
-        items = state.get("items")
-        if items is None:  # saved before they were counted
-            items = sum((x if self._sized else x[:, 2]).sum() for x in tensors) + torch.zeros_like(self.items)
+        if "items" not in state:
+            raise ValueError(f"state: expected items too; got {', '.join(state)}")
         moved = [x.to(self.device) for x in tensors]
-        return {"items": items.to(self.device), name: moved[0] if self._sized else moved, "options": self.options}
+        return {
+            "items": state["items"].to(self.device),
+            name: moved[0] if self._sized else moved,
+            "options": self.options,
+        }
 
     def _reduce_states(self, incoming_state: dict[str, Any]) -> None:
         if not self._sized and "cells" in incoming_state:
@@ -355,7 +361,3 @@ def _joined(parts: list[Tensor], device: torch.device) -> Tensor:
 
 def _labelled(cells: Tensor) -> LabelledCells:
     return LabelledCells.unpack(torch.nn.functional.pad(cells, (1, 0)), torch.int64)  # of table 0
-
-
-def _finite(x: float) -> float | None:
-    return x if abs(x) < float("inf") else None

@@ -44,15 +44,27 @@ def _as_float64(x: Any) -> Any:
     return x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
 
 
+_EXAMPLE = """
+
+    >>> from torchclusteval.torchmetrics import {name}
+    >>> metric = {name}({arguments})
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    {value}
+    """
+
+
 class _Score(ClusteringMetric):
-    """One measure, as a scalar; a subclass names it: ``class Name(_Score, measure=...)``."""
+    """One measure, as a scalar; a subclass names it, and the value of the example in its docstring."""
 
     _measure: str | Measure
 
-    def __init_subclass__(cls, measure: str | None = None) -> None:
+    def __init_subclass__(cls, measure: str = "", example: float | None = None, arguments: str = "") -> None:
         super().__init_subclass__()
-        if measure is not None:
+        if measure:
             cls._measure = measure
+        if example is not None and cls.__doc__ is not None:
+            cls.__doc__ += _EXAMPLE.format(name=cls.__name__, arguments=arguments, value=example)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__((self._measure,), **kwargs)
@@ -72,114 +84,54 @@ class _AveragedScore(_Score):
         self.average_method = average_method
 
 
-class AdjustedRandScore(_Score, measure="adjusted_rand"):
-    """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name.
-
-    >>> from torchclusteval.torchmetrics import AdjustedRandScore
-    >>> metric = AdjustedRandScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.5714
-    """
+class AdjustedRandScore(_Score, measure="adjusted_rand", example=0.5714):
+    """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class RandScore(_Score, measure="rand"):
-    """Rand index. Arguments: the options of :class:`ClusteringMetric` by name.
-
-    >>> from torchclusteval.torchmetrics import RandScore
-    >>> metric = RandScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.8333
-    """
+class RandScore(_Score, measure="rand", example=0.8333):
+    """Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class FowlkesMallowsIndex(_Score, measure="fowlkes_mallows"):
-    """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name.
-
-    >>> from torchclusteval.torchmetrics import FowlkesMallowsIndex
-    >>> metric = FowlkesMallowsIndex()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.7071
-    """
+class FowlkesMallowsIndex(_Score, measure="fowlkes_mallows", example=0.7071):
+    """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class MutualInfoScore(_Score, measure="mutual_information"):
-    """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name.
-
-    >>> from torchclusteval.torchmetrics import MutualInfoScore
-    >>> metric = MutualInfoScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.6931
-    """
+class MutualInfoScore(_Score, measure="mutual_information", example=0.6931):
+    """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class HomogeneityScore(_Score, measure="homogeneity"):
-    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name.
-
-    >>> from torchclusteval.torchmetrics import HomogeneityScore
-    >>> metric = HomogeneityScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    1.0
-    """
+class HomogeneityScore(_Score, measure="homogeneity", example=1.0):
+    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class CompletenessScore(_Score, measure="completeness"):
-    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name.
-
-    >>> from torchclusteval.torchmetrics import CompletenessScore
-    >>> metric = CompletenessScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.6667
-    """
+class CompletenessScore(_Score, measure="completeness", example=0.6667):
+    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class NormalizedMutualInfoScore(_AveragedScore, measure="nmi"):
+class NormalizedMutualInfoScore(_AveragedScore, measure="nmi", example=0.8):
     """Mutual information over a mean of both entropies.
 
     Args:
         average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
         **kwargs: the options of :class:`ClusteringMetric`.
-
-    >>> from torchclusteval.torchmetrics import NormalizedMutualInfoScore
-    >>> metric = NormalizedMutualInfoScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.8
     """
 
 
-class AdjustedMutualInfoScore(_AveragedScore, measure="ami"):
+class AdjustedMutualInfoScore(_AveragedScore, measure="ami", example=0.5714):
     """Normalised mutual information corrected for chance.
 
     Args:
         average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
         **kwargs: the options of :class:`ClusteringMetric`.
-
-    >>> from torchclusteval.torchmetrics import AdjustedMutualInfoScore
-    >>> metric = AdjustedMutualInfoScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.5714
     """
 
 
-class VMeasureScore(_Score):
+class VMeasureScore(_Score, example=0.8):
     """Weighted harmonic mean of homogeneity and completeness.
 
     Args:
         beta: weight of completeness, above 0.
         **kwargs: the options of :class:`ClusteringMetric`.
-
-    >>> from torchclusteval.torchmetrics import VMeasureScore
-    >>> metric = VMeasureScore()
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.8
     """
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
@@ -191,18 +143,12 @@ class VMeasureScore(_Score):
         self.beta = beta
 
 
-class ClusterAccuracy(_Score, measure="one_to_one_accuracy"):
+class ClusterAccuracy(_Score, measure="one_to_one_accuracy", example=0.75, arguments="num_classes=2, num_clusters=3"):
     """Share of items on the diagonal under the best assignment of clusters to classes.
 
     Args:
         num_classes: number of classes, and of clusters unless ``num_clusters`` is given.
         **kwargs: the options of :class:`ClusteringMetric`.
-
-    >>> from torchclusteval.torchmetrics import ClusterAccuracy
-    >>> metric = ClusterAccuracy(num_classes=2, num_clusters=3)
-    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> round(float(metric.compute()), 4)
-    0.75
     """
 
     def __init__(self, num_classes: int, **kwargs: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.options import print_note
+from torchclusteval.cli.options import print_note, unit_of
 from torchclusteval.common.formatting import shortened
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
@@ -51,9 +51,10 @@ def check_noise(arguments: argparse.Namespace) -> None:
 
 
 def check_seed(arguments: argparse.Namespace) -> None:
-    """Raise where there is a seed of nothing."""
-    if arguments.seed is not None and arguments.confidence_level is None and arguments.resamples is None:
-        raise ValueError("--seed: expected --confidence-level or --resamples too; got none")
+    """Raise where there is a seed, or a unit, of no draws."""
+    for flag, given in (("--seed", arguments.seed), ("--resample", unit_of(arguments))):
+        if given is not None and arguments.confidence_level is None and arguments.resamples is None:
+            raise ValueError(f"{flag}: expected --confidence-level or --resamples too; got none")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:

@@ -12,8 +12,9 @@ from torchclusteval.cli.commands.checks import check_noise, check_printing, note
 from torchclusteval.cli.commands.documents import is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
+from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
-from torchclusteval.cli.options import print_note, warnings_as_notes
+from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.progress import progress_bar
@@ -146,15 +147,17 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
         return _Tested(
             names, arguments.against, found, head | {"by": arguments.by, "n_groups": a.batch_shape[-1]}, columns
         )
-    with warnings_as_notes(), progress_bar("bootstrap") as progress:
+    with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
         found = paired_bootstrap(
             given.true,
             given.labels,
             against,
             measures,
+            resample=unit_of(arguments),
             device=device,
             progress=progress,
             **_settings(arguments, len(others)),
             **given.options,
         )
+    note_drawn(found)
     return _Tested(names, arguments.against, found, head, columns)

@@ -11,7 +11,8 @@ from torchclusteval.cli.commands.checks import (
     parse_measure,
 )
 from torchclusteval.cli.commands.labels import given_labels, groups_of
-from torchclusteval.cli.options import warnings_as_notes
+from torchclusteval.cli.commands.resampling import in_options
+from torchclusteval.cli.options import unit_of, warnings_as_notes
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
@@ -41,8 +42,8 @@ def run(arguments: argparse.Namespace) -> str:
     facts += [(LIKE_NONE, f"{name}: {reason}") for name, reason in given.doubtful.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
-    with warnings_as_notes():
-        made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts))
+    with warnings_as_notes(in_options):
+        made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts), unit_of(arguments))
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
     which = "the best" if made.evidence.scores is not None else "the one most like the others"

@@ -3,16 +3,23 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.options import warnings_as_notes
+from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test
-from torchclusteval.inference.results import Significance
+from torchclusteval.inference.results import ResultsByMeasure, Significance
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
+
+_AT_COMMAND_LINE = {
+    "resample='items'": "--resample items",
+    "resample='classes'": "--resample classes",
+    "permutation_test": "score --resamples R",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +45,10 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
     tests: Mapping[str, Significance] = {}
     level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
     if arguments.confidence_level is not None or arguments.resamples is not None:
-        with warnings_as_notes(), progress_bar("bootstrap") as progress:
-            intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
+        draws, unit = arguments.resamples or 1000, unit_of(arguments)
+        with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
+            intervals = bootstrap(tables, measures, draws, level, rng=seed, resample=unit, progress=progress)
+        note_drawn(intervals)
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
     directed = [measure for measure in measures if measure.better is not None]
@@ -52,6 +61,20 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
         for name, test in tests.items():
             columns[name]["p"] = test.p_value.cpu().numpy()
     return Uncertainty(columns, tests, level)
+
+
+def note_drawn(found: ResultsByMeasure[Any]) -> None:
+    """Say what was drawn, the population that it stands for, and what is wrong with some of the intervals."""
+    drawn = f"drawn: {found.settings['resampled']}; intervals are of {found.settings['population']}"
+    for note in (drawn, *found.notes):
+        print_note(f"note: {in_options(note)}")
+
+
+def in_options(note: str) -> str:
+    """With options of the command line in place of Python's."""
+    for here, there in _AT_COMMAND_LINE.items():
+        note = note.replace(here, there)
+    return note
 
 
 def plot_scores(

@@ -52,11 +52,11 @@ def _rows(
     if arguments.confidence_level is not None or arguments.resamples is not None:
         options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
         with progress_bar("bootstrap") as progress:
-            drawn = options.resample(
+            drawn = options.resample_by(
                 group_resampler(tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
         for name, value in total.items():
-            low, high, _ = drawn.interval(name, value)
+            low, high, _ = drawn.interval(name, value, None)
             spans[name] = {"low": float(low), "high": float(high)}
     rows: list[Row] = []
     if arguments.per is not None:

@@ -19,6 +19,7 @@ from torchclusteval.studies.kishida.simulation import (
     MEASURE_NAMES,
     MEASURES,
     PRESETS,
+    STYLES,
     TABLE_1,
     TABLE_2,
     Configuration,
@@ -44,22 +45,18 @@ class PrintedTable(NamedTuple):
 
     values: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float]]
-    standard_error: float
-    """The largest standard error of a value."""
+    standard_error: float  # the largest standard error of a value
 
     @property
     def cells(self) -> list[tuple[float, float]]:
-        """Values, and the printed ones."""
         return [pair for name in MEASURES for pair in zip(self.values[name], self.printed[name], strict=True)]
 
     @property
     def deviations(self) -> list[float]:
-        """Absolute differences of the cells."""
         return [abs(ours - theirs) for ours, theirs in self.cells]
 
     @property
     def same_signs(self) -> int:
-        """Cells with the sign of the printed one."""
         return sum(ours * theirs > 0 for ours, theirs in self.cells)
 
 
@@ -80,7 +77,6 @@ def compare_table_2(result: Result) -> PrintedTable:
 
 
 def report(result: Result) -> str:
-    """Averages beside the printed tables, and the claims."""
     sets = len(CONFIGURATIONS) * result.iterations
     not_converged = sets - int(result.run.records[:, :, -1].sum())
     first, second = compare_table_1(result), compare_table_2(result)
@@ -104,7 +100,6 @@ def report(result: Result) -> str:
 
 
 def claims(result: Result) -> list[Claim]:
-    """The claims of the paper that this study can check."""
     return [*_order_claims(result), *_figure_3(result), *_figure_4(result), *_dendrograms(result), _figure_7(result)]
 
 
@@ -270,24 +265,6 @@ def _summary(table: PrintedTable) -> str:
     )
 
 
-# Colour tells the family, marker and line the measure.
-_STYLES = {
-    "purity": ("#009E73", "o-"),
-    "inverse_purity": ("#009E73", "v-"),
-    "clustering_f": ("#B3A300", "s-"),
-    "bcubed_f": ("black", "D-"),
-    "rand": ("#0072B2", "o-"),
-    "adjusted_rand": ("#0072B2", "v-"),
-    "jaccard": ("#56B4E9", "s-"),
-    "fowlkes_mallows": ("#56B4E9", "^-"),
-    "nmi_min": ("#D55E00", "v-"),
-    "nmi_geometric": ("#D55E00", "s-"),
-    "nmi_arithmetic": ("#D55E00", "o-"),
-    "nmi_max": ("#E69F00", "^-"),
-    "nmi_joint": ("#E69F00", "D-"),
-    "v_measure": ("#CC79A7", "x:"),
-    "van_dongen_normalized": ("#8C8C8C", "o--"),
-}
 _ENTROPIES = {
     "joint_entropy": ("E(C, A)", SAFE_COLOURS[0], "^-"),
     "entropy_clusters": ("E(C)", SAFE_COLOURS[1], "s-"),
@@ -297,10 +274,9 @@ _ENTROPIES = {
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix."""
     figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
     axes = figure.subplots(3, 2)
-    measures = {name: (label, *_STYLES[name]) for name, label in MEASURE_NAMES.items()}
+    measures = {name: (label, *STYLES[name]) for name, label in MEASURE_NAMES.items()}
     _draw_dendrogram(axes[0, 0], result, "Figure 2", Configuration("balanced", 1.0, 10))
     _draw_curves(axes[0, 1], result, "Figure 3", "balanced", 0.0, measures)
     _draw_dendrogram(axes[1, 0], result, "Figure 5", Configuration("balanced", 2.0, 40))

@@ -26,28 +26,30 @@ from torchclusteval.studies.runner import Plan, Run, run_plan
 ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 # The measures in the paper's order: their names here and in its tables; averages over 1000 sets with ten clusters, one
-# for each of ERRORS, for balanced classes (Table 1), and for biased less those for balanced classes (Table 2).
+# for each of ERRORS, for balanced classes (Table 1), and for biased less those for balanced classes (Table 2); colours
+# in figures, which tell the family, and markers with lines, which tell the measure.
 _PRINTED = """
-purity                pur       .867 .834 .716 .431 .301   .009  .015  .078  .268  .315
-inverse_purity        invpur    .955 .941 .906 .749 .567  -.163 -.153 -.134 -.074  .002
-clustering_f          F         .886 .857 .749 .449 .302  -.117 -.112 -.057  .130  .168
-bcubed_f              BCF       .890 .858 .752 .452 .296  -.102 -.089 -.037  .122  .165
-rand                  Rand      .965 .956 .919 .765 .698  -.100 -.096 -.088 -.030 -.038
-adjusted_rand         ARI       .817 .771 .622 .242 .068  -.186 -.153 -.062  .098  .089
-jaccard               Jacrd     .728 .671 .508 .210 .107  -.159 -.112  .009  .149  .136
-fowlkes_mallows       FM        .841 .802 .681 .382 .222  -.109 -.081 -.002  .143  .168
-nmi_min               NMI-min   .950 .931 .874 .604 .339  -.092 -.114 -.155 -.089  .013
-nmi_geometric         NMI-sqrt  .926 .901 .818 .504 .274  -.122 -.130 -.139 -.029  .048
-nmi_arithmetic        NMI-sum   .925 .901 .815 .494 .267  -.124 -.131 -.138 -.022  .053
-nmi_max               NMI-max   .903 .873 .765 .425 .226  -.149 -.144 -.124  .016  .072
-nmi_joint             NMI-joint .866 .825 .697 .337 .157  -.193 -.195 -.180 -.021  .038
-v_measure             Vm        .925 .901 .815 .494 .267  -.124 -.131 -.138 -.022  .053
-van_dongen_normalized vDon      .106 .134 .229 .541 .757   .170  .170  .146  .011 -.033
+purity                pur       .867 .834 .716 .431 .301   .009  .015  .078  .268  .315 #009E73 o-
+inverse_purity        invpur    .955 .941 .906 .749 .567  -.163 -.153 -.134 -.074  .002 #009E73 v-
+clustering_f          F         .886 .857 .749 .449 .302  -.117 -.112 -.057  .130  .168 #B3A300 s-
+bcubed_f              BCF       .890 .858 .752 .452 .296  -.102 -.089 -.037  .122  .165 black   D-
+rand                  Rand      .965 .956 .919 .765 .698  -.100 -.096 -.088 -.030 -.038 #0072B2 o-
+adjusted_rand         ARI       .817 .771 .622 .242 .068  -.186 -.153 -.062  .098  .089 #0072B2 v-
+jaccard               Jacrd     .728 .671 .508 .210 .107  -.159 -.112  .009  .149  .136 #56B4E9 s-
+fowlkes_mallows       FM        .841 .802 .681 .382 .222  -.109 -.081 -.002  .143  .168 #56B4E9 ^-
+nmi_min               NMI-min   .950 .931 .874 .604 .339  -.092 -.114 -.155 -.089  .013 #D55E00 v-
+nmi_geometric         NMI-sqrt  .926 .901 .818 .504 .274  -.122 -.130 -.139 -.029  .048 #D55E00 s-
+nmi_arithmetic        NMI-sum   .925 .901 .815 .494 .267  -.124 -.131 -.138 -.022  .053 #D55E00 o-
+nmi_max               NMI-max   .903 .873 .765 .425 .226  -.149 -.144 -.124  .016  .072 #E69F00 ^-
+nmi_joint             NMI-joint .866 .825 .697 .337 .157  -.193 -.195 -.180 -.021  .038 #E69F00 D-
+v_measure             Vm        .925 .901 .815 .494 .267  -.124 -.131 -.138 -.022  .053 #CC79A7 x:
+van_dongen_normalized vDon      .106 .134 .229 .541 .757   .170  .170  .146  .011 -.033 #8C8C8C o--
 """
 _ROWS = [line.split() for line in _PRINTED.strip().splitlines()]
 MEASURE_NAMES: Mapping[str, str] = {name: label for name, label, *_ in _ROWS}
 TABLE_1: Mapping[str, tuple[float, ...]] = {name: tuple(map(float, row[:5])) for name, _, *row in _ROWS}
-TABLE_2: Mapping[str, tuple[float, ...]] = {name: tuple(map(float, row[5:])) for name, _, *row in _ROWS}
+TABLE_2: Mapping[str, tuple[float, ...]] = {name: tuple(map(float, row[5:10])) for name, _, *row in _ROWS}
+STYLES = {name: (colour, line) for name, *_, colour, line in _ROWS}
 
 FIGURE_2_GROUPS = (
     frozenset({"bcubed_f", "nmi_joint", "nmi_geometric", "nmi_arithmetic", "v_measure"}),
@@ -71,8 +73,7 @@ class DocumentModel:
     """Probability that a specific term belongs to a class; a term without one gets one class at random."""
     rounded: bool = True
     """Whether frequencies are rounded down and cut at 0 before the error is added, and rounded down after it."""
-    squared_error: bool = False
-    """Whether the square of the error is added, in place of the error itself."""
+    squared_error: bool = False  # whether the square of the error is added, in place of the error itself
 
 
 def generate_documents(
@@ -151,8 +152,6 @@ COLUMNS = (*MEASURES, *ENTROPIES, "converged")
 
 
 class Configuration(NamedTuple):
-    """One cell of the study."""
-
     distribution: str
     error: float
     n_clusters: int
@@ -210,7 +209,6 @@ class Result:
         return self.run.records[CONFIGURATIONS.index(cell), :, COLUMNS.index(column)]
 
     def mean(self, cell: Configuration, column: str) -> float:
-        """Average over the sets."""
         return mean(self.values(cell, column))
 
     def standard_error(self, cell: Configuration, column: str) -> float:
@@ -247,7 +245,6 @@ def run(
 
 
 def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) -> Plan:
-    """The work of a reading."""
     reading = PRESETS[preset]
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
@@ -264,7 +261,6 @@ def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) 
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per configuration and measure: its average over the sets and the standard error of it."""
     return result.run.rows
 
 
