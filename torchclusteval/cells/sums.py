@@ -40,7 +40,7 @@ def sums_on_device(cells: Cells) -> CellSums | None:
     counts = cells.values
     if counts.device.type != "cuda" or counts.dtype != torch.int64 or torch.compiler.is_compiling():
         return None
-    if not isinstance(cells, DenseCells) or cells.blocking_size > MOST_CELLS:
+    if not isinstance(cells, DenseCells) or not 0 < cells.blocking_size <= MOST_CELLS:
         return None
     batch, (rows, columns), device = cells.batch_shape, cells.shape, counts.device
     size = batch.numel()
@@ -69,8 +69,8 @@ def sums_by_torch(
         values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
             ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.
     """
-    torch.ops.aten.copy_(class_sizes, counts.sum(-1))
-    torch.ops.aten.copy_(cluster_sizes, counts.sum(-2))
+    class_sizes.copy_(counts.sum(-1))
+    cluster_sizes.copy_(counts.sum(-2))
     cell = CellQuantities(DenseCells(counts), class_sizes, cluster_sizes)
     items, r, c = class_sizes.sum(-1), cell.class_sizes_f64, cell.cluster_sizes_f64
     n = items.double()
@@ -90,7 +90,7 @@ def sums_by_torch(
     same = (cells == classes) & (cells == clusters)
     results = (whole, numbers), (facts, [items == 0, same]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
     for to, of in results:
-        torch.ops.aten.copy_(to, torch.stack(of))
+        to.copy_(torch.stack(of))
 
 
 class Independence(NamedTuple):

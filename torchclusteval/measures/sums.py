@@ -171,7 +171,7 @@ def ratio_by_torch(out: Tensor, *parts: Tensor | None, same: float | None, other
     rest = out.new_full((), other) if otherwise is None else otherwise
     value = torch.where(unknown, rest, _divide(numerator, denominator, maximum))
     value = value if same is None else value.masked_fill(identical, same)
-    torch.ops.aten.copy_(out, value.masked_fill(empty, torch.nan))
+    out.copy_(value.masked_fill(empty, torch.nan))
 
 
 def _sample(device: torch.device) -> kernels.Arguments:
