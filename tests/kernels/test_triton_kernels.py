@@ -291,6 +291,8 @@ def check_ratios() -> int:
                 checked += 1
     parts = (numerator.double(), denominator, *flags[:2], None, None)
     assert kernels.KERNELS["ratio"](found, *parts, same=0.1, other=0.0, maximum=None) is NotImplemented
+    apart = (denominator.view(300, 2).mT, *parts[1:])
+    assert kernels.KERNELS["ratio"](found, *apart, same=1.0, other=0.0, maximum=None) is NotImplemented
     return checked
 
 

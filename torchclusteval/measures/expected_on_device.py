@@ -76,7 +76,7 @@ def _of_pairs(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     columns = torch.stack([start, step, terms, rate, mean, centred, *means])
     far = hypergeometric_means._means(columns, 2 * SIDE + 1)
     value = torch.where(variance > WIDE, far, near) * (area / (n * n)) + centred * (n - a) * (n - b) / (n * n * (n - 1))
-    return value.masked_fill(~uncertain, 0.0)
+    return torch.where(uncertain, value, 0.0)
 
 
 def _sample(device: torch.device) -> kernels.Arguments:

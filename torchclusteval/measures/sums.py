@@ -145,7 +145,7 @@ def ratio(
 
 def _launch_ratio(tables: ContingencyTables, parts: Sequence[Tensor | None], **numbers: float | None) -> Tensor:
     out = torch.empty(tables.batch_shape, dtype=torch.float64, device=tables.device)
-    given = [x if x is None else x.expand(out.shape).contiguous() for x in parts]
+    given = [x if x is None or x.shape == out.shape else x.expand(out.shape).clone() for x in parts]
     kernels.launch("ratio", out, *given, **numbers)
     return out
 

@@ -21,6 +21,8 @@ def start(out: Tensor, *parts: Tensor | None, same: float | None, other: float, 
     numbers = (same or 0.0, other, math.inf if maximum is None else maximum)
     if any(struct.unpack("f", struct.pack("f", x))[0] != x for x in numbers):  # kernels get numbers as float32
         return NotImplemented
+    if any(x is not None and not x.is_contiguous() for x in parts):
+        return NotImplemented
     given = [x.view(torch.uint8) if x is not None and x.dtype == torch.bool else x for x in parts]
     if size := out.numel():
         with torch.cuda.device(out.device) if out.device.type == "cuda" else nullcontext():
