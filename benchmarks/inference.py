@@ -16,7 +16,8 @@ import torch
 
 from torchclusteval import MEASURES, ContingencyTables, Measure
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.reading.read import Selection, hold_files
+from torchclusteval.cli.reading.held import hold_files
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information

@@ -184,7 +184,10 @@ def test_difference_is_the_paired_bootstrap(folder: Path, run: Any) -> None:
     path, data = paired_file(folder)
     words = ["difference", path, "--truth", "class", "--against", "run1", "--measures", "ari,vi", "--seed", "3"]
     shown = run(*words, "--correction", "holm", "--format", "json", "--sort", "vi")
-    assert shown.err == "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
+    assert shown.err == (
+        "torchclusteval: note: drawn: items; intervals are of more items of the same classes\n"
+        "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
+    )
     rows = shown.scores
     assert list(rows) == ["run0", "run2", "run3"]
     others = np.stack([data[name] for name in rows])

@@ -97,14 +97,20 @@ def test_one_against_many() -> None:
     """Values are those of single calls; p-values are adjusted for both."""
     by, true, a, b = labels(6)
     one = ContingencyTables.from_labels(true, a, by=by)
-    many = ContingencyTables.from_labels(true, {"b": b, "same": a}, by=by)
+    many = ContingencyTables.from_labels(true, {"b": b, "same": 9 - a, "b again": 7 - b}, by=by)
     found = tce.paired_groups(one, many, ["ari", "bcubed_f"], 100, rng=0, correction="holm", test="permutation")
     alone = tce.paired_groups(one, ContingencyTables.from_labels(true, b, by=by), ["ari", "bcubed_f"], 100, rng=0)
-    assert found["ari"].clusterings == ("b", "same")
+    assert found["ari"].clusterings == ("b", "same", "b again")
+    assert str(found).splitlines()[-1] == "note: the same tables as the other side: 'same'"
     for name, record in alone.items():
         for key, value in record.columns().items():
-            torch.testing.assert_close(found[name].columns()[key][0], value, msg=f"{name} {key}")
-        assert found[name].p_value.tolist() == [record.p_value.item(), 1.0]
+            for place in (0, 2):
+                torch.testing.assert_close(found[name].columns()[key][place], value, msg=f"{name} {key}")
+        assert found[name].p_value.tolist() == [record.p_value.item(), 1.0, record.p_value.item()]
+        adjusted = found[name].p_adjusted
+        assert adjusted is not None
+        p = record.p_value.item()
+        assert adjusted.tolist() == [min(1.0, 2 * p), 1.0, min(1.0, 2 * p)]  # two comparisons
         assert found[name].low[1] == found[name].high[1] == 0
     assert found.settings["smallest_p_adjusted"] == 2 / 32
 

@@ -234,3 +234,30 @@ def test_several_p_values_together_can_pass_by_benjamini_and_hochberg() -> None:
         paired_bootstrap(true, true, many, "ari", 99, correction="benjamini-hochberg", resample="items")
     with pytest.warns(UserWarning, match="got 99, with which none can pass"):
         paired_bootstrap(true, true, many, "ari", 99, correction="holm", resample="items")
+
+
+@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg"])
+def test_equal_partitions_are_named_and_one_comparison(correction: str) -> None:
+    """Three distinct others, one of them a copy of A, and one that comes twice."""
+    generator = torch.Generator().manual_seed(0)
+    true = torch.randint(0, 3, (120,), generator=generator)
+    noise = torch.rand(3, 120, generator=generator) < torch.tensor([[0.1], [0.2], [0.6]])
+    a, b, c = torch.where(noise, torch.randint(0, 3, (3, 120), generator=generator), true)
+    runs = {"b": b, "copy": 2 - a, "c": c, "b again": 5 - b}
+    found = paired_bootstrap(true, a, runs, ["ari"], 200, rng=0, correction=correction)
+    record = found["ari"]
+    assert record.p_adjusted is not None
+    p, adjusted = record.p_value.tolist(), record.p_adjusted.tolist()
+    assert p[1] == adjusted[1] == 1
+    assert p[0] == p[3]
+    holm, hochberg = (max(3 * p[2], 2 * p[0]), 3 * p[2]), (1.5 * p[0], min(3 * p[2], 1.5 * p[0]))
+    expected = [min(1.0, x) for x in (holm if correction == "holm" else hochberg)]
+    assert p[2] <= p[0]
+    assert [adjusted[0], adjusted[2]] == pytest.approx(expected)
+    assert adjusted[3] == adjusted[0]
+    for column in record.columns().values():
+        assert column[0] == column[3]
+    assert str(found).splitlines()[-1] == "note: the same partition as the other side: 'copy'"
+    one = paired_bootstrap(true, a, 2 - a, ["ari"], 50)
+    assert str(one).splitlines()[-1] == "note: both clusterings are the same partition"
+    assert one["ari"].p_value == 1

@@ -74,7 +74,7 @@ def test_exchanging_the_sides(values: dict[str, Tensor]) -> None:
     there = values_of(together("dense", swapped=True))
     partners = {name: measure.swapped for name, measure in MEASURES.items() if measure.swapped is not None}
     ties = torch.tensor([name in ("crossed pairs", "half of the items common") for name in CASES])
-    assert differing({name: there[other] for name, other in partners.items()}, values, greedy_where=~ties) == []
+    assert differing({name: there[other] for name, other in partners.items()}, values, where={"greedy": ~ties}) == []
 
 
 def test_values_lie_in_range(values: dict[str, Tensor]) -> None:

@@ -158,11 +158,9 @@ def test_every_form_of_labels_gives_the_same_value(entry: str, form: str) -> Non
     assert float(ENTRIES[entry](make(TRUE), make(PRED))) == pytest.approx(float(ENTRIES[entry](TRUE, PRED)), abs=1e-12)
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", sorted(ENTRIES.keys() - (FILES.keys() - BY_NAME)))  # others hold no index
 def test_an_index_in_another_order_is_refused(entry: str) -> None:
     true, pred = pd.Series(TRUE, index=list("uvwxyz")), pd.Series(PRED, index=list("zyxwvu"))
-    if entry in FILES.keys() - BY_NAME:
-        pytest.skip("these files hold no index")
     if entry in BY_NAME:  # which take the index for names of items
         assert float(ENTRIES[entry](true, pred)) == float(ENTRIES[entry](TRUE, PRED[::-1]))
         return
@@ -186,10 +184,8 @@ def test_a_missing_label_is_refused(entry: str, missing: Any) -> None:
             ENTRIES[entry](TRUE, pred)
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", [x for x in ENTRIES if "csv" not in x and "txt" not in x])  # text holds all digits
 def test_floats_that_tell_ids_no_longer_apart_are_refused(entry: str) -> None:
-    if "csv" in entry or "txt" in entry:
-        pytest.skip("text holds all digits")
     for large in (np.array([2.0**53, 1, 1, 1, 1, 1]), torch.tensor([2.0**24, 1, 1, 1, 1, 1])):
         with pytest.raises(ValueError, match="tell apart"):
             ENTRIES[entry](TRUE, large)

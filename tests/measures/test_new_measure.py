@@ -1,5 +1,6 @@
 """A new measure of an existing family is a function and its decorator; all else follows."""
 
+import inspect
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,19 @@ from torchclusteval.measures.record import MADE, UNIT, measure
 from torchclusteval.measures.references import _TEXTS
 from torchclusteval.measures.sums import Sums, ratio
 
+COMPLETED = """\
+Items of the best matching for each item of the largest class of its cluster.
+
+Args:
+    power: of the quotient.
+
+Range: 0 to 1, higher is better.
+Degenerate: nan without items.
+Source: Nobody (2026).
+
+>>> tce.measures.matched_majority(tce.ContingencyTables([[2, 1], [0, 3]]))
+tensor(1., dtype=torch.float64)"""
+
 
 @pytest.fixture
 def throw_away() -> Iterator[str]:
@@ -22,13 +36,14 @@ def throw_away() -> Iterator[str]:
     def matched_majority(tables: ContingencyTables, power: float = 1.0) -> Tensor:
         """Items of the best matching for each item of the largest class of its cluster.
 
-        Range: 0 to 1, higher is better.
-        Degenerate: nan without items.
-        Source: nobody.
+        Args:
+            power: of the quotient.
+
+        Example: 1.
         """
         return ratio(matched_items(tables), majority_of_clusters(tables).double(), tables) ** power
 
-    assert matched_majority.__name__ == "matched_majority"
+    assert inspect.getdoc(matched_majority) == COMPLETED
     yield "matched_majority"
     del MADE["matched_majority"], _TEXTS["nobody2026"]
 

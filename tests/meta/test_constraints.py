@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import torch
 
 import torchclusteval as tce
 from tests.support import GOLDEN_FOLDER
+from tests.support.processes import ROOT
 from torchclusteval.measures.registry import select
 from torchclusteval.meta import CONSTRAINTS, PROPERTIES, check_constraints, check_properties
 from torchclusteval.meta.constraints import ConstraintReport, compare_constraints, draw_instances
@@ -21,7 +21,7 @@ from torchclusteval.studies import constraints as study
 pytestmark = pytest.mark.slow
 
 GOLDEN: dict[str, Any] = json.loads((GOLDEN_FOLDER / "meta.json").read_text())
-GUIDE = Path(tce.__file__).parent.parent / "docs" / "which_measure.md"
+GUIDE = ROOT / "docs" / "which_measure.md"
 
 Table = dict[tuple[Any, Any], int]  # (class, cluster) -> items
 

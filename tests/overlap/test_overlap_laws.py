@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.overlapping import Groups, assert_same, both, lists, slow, two_sides, values
 from torchclusteval import ContingencyTables, measures, overlap
-from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
+from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, intersections
 
 pytestmark = pytest.mark.slow
 
@@ -146,7 +146,7 @@ def test_partitions_take_the_plain_route(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: Any) -> None:
         raise AssertionError("the pass over pairs was taken")
 
-    monkeypatch.setattr(co_membership, "_blocks", fail)
+    monkeypatch.setattr(intersections, "_blocks", fail)
     random = torch.Generator().manual_seed(1)
     true, pred = torch.randint(7, (5000,), generator=random), torch.randint(9, (3, 5000), generator=random)
     tables = ContingencyTables.from_labels(true, pred)

@@ -62,7 +62,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "test": (["sign", None, ["bootstrap"]], "paired_groups"),
     "macro": ([1, "yes", None], "paired_groups"),
     "alternative": (["greater", None, ["better"]], "permutation_test"),
-    "method": (["BCa", None, ["bca"]], "bootstrap paired_bootstrap"),
+    "method": (["BCa", 1, ["bca"]], "bootstrap paired_bootstrap"),
     "n_resamples": ([0, 1.5, "100", True, 10**9], f"{RESAMPLING} paired_groups"),
     "confidence_level": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap paired_groups"),
     "rng": ([-1, 1.5, "0", True, 2**63], f"{RESAMPLING} paired_groups"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -15,7 +16,9 @@ import torch
 
 import torchclusteval as tce
 from torchclusteval.cli import main
+from torchclusteval.inference.intervals import two_sided
 from torchclusteval.reports import Report
+from torchclusteval.reports.tested import ends, holm
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
@@ -224,28 +227,113 @@ def test_groups_of_items_are_scored_by_themselves() -> None:
     page = page_of(found)
     macro = tce.evaluate(true, pred, ["bcubed_f"], by=ids).macro()["bcubed_f"]
     pooled = tce.pooled(tce.ContingencyTables.from_labels(true, pred, by=ids), ["bcubed_f"])["bcubed_f"]
-    ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) == 6}
-    assert {name: row[2] for name, row in ranks.items()} == {str(i): f"{float(macro[i]):.4f}" for i in range(4)}
-    assert {name: row[4] for name, row in ranks.items()} == {str(i): f"{float(pooled[i]):.4f}" for i in range(4)}
+    whole = tce.evaluate(true, pred, ["bcubed_f"])["bcubed_f"]
+    ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) == 7}
+    for column, values in ((2, macro), (4, whole), (5, pooled)):
+        assert {name: row[column] for name, row in ranks.items()} == {str(i): f"{x:.4f}" for i, x in enumerate(values)}
+    assert {row[3] for row in ranks.values()} == {"none"}  # no interval of five groups
+    assert not any("interval" in drawn for drawn in [*page.pictures][:1])
     assert "The best clustering, group by group" in page.headings
     groups = [row for row in page.rows if row and row[0].startswith("donor") and len(row) == 5 and row[1] == "40"]
     own = tce.evaluate(true, pred[int(found.best)], ["bcubed_f"], by=ids)["bcubed_f"]
     assert sorted(row[4] for row in groups) == sorted(f"{x:.4f}" for x in own.tolist())
-    assert [row[4] for row in groups] == sorted(row[4] for row in groups)
+    assert [row[4] for row in groups] == sorted((row[4] for row in groups), reverse=True)  # as in the picture
+    assert "of each group of items, the best first" in page.text
+    clusters = len(set(pred[int(found.best)].tolist()))
+    parts = sum(len(set(pred[int(found.best)][ids == x].tolist())) for x in set(ids.tolist()))
+    assert f"Taken group by group, its {clusters} clusters are in {parts} parts. Of these" in page.text
 
 
-@pytest.mark.slow
-def test_intervals_of_groups_hold_those_of_exact_enumeration() -> None:
-    """Two groups drawn again: both the first, both the second, or one each, which is half of the time."""
-    true = [0, 0, 1, 1, 0, 0, 1, 1]
-    pred = [[0, 0, 1, 1, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1, 0, 1]]
-    found = tce.report(true, pred, by=[0] * 4 + [1] * 4, measures=["ari"], n_resamples=400).evidence
-    scores = tce.evaluate(true, pred, ["ari"], by=[0] * 4 + [1] * 4)["ari"]
+def grouped(groups: int, others: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A truth of 20 items a group, a good clustering, and others with more noise."""
+    random = np.random.default_rng(seed)
+    ids = np.arange(groups * 20) // 20
+    true = random.integers(0, 3, len(ids))
+    noise = random.uniform(size=(others + 1, len(ids))) < np.linspace(0.1, 0.45, others + 1)[:, None]
+    return ids, true, np.where(noise, random.integers(0, 3, noise.shape), true)
+
+
+def test_intervals_and_p_values_over_groups_by_enumeration() -> None:
+    """Means over all 127 subsets of seven groups; p-values are those of all 128 ways to exchange two clusterings."""
+    ids, true, pred = grouped(7, 3)
+    found = tce.report(true, pred, by=ids, measures=["ari"], n_resamples=300).evidence
+    values = tce.evaluate(true, pred, ["ari"], by=ids)["ari"]
     assert found.intervals is not None
+    subsets = [[i for i in range(7) if n >> i & 1] for n in range(1, 128)]
+    means = torch.stack([values[:, some].mean(1) for some in subsets]).sort(0).values
     record = found.intervals["ari"]
-    assert record.low[0] == scores[0].min()
-    assert record.high[0] == scores[0].max()
-    assert float(record.standard_error[0]) == pytest.approx(float(scores[0].max() - scores[0].min()) / 8**0.5, rel=0.1)
+    for place, number in enumerate(found.order):  # 2 * 3 / 128 is below .05, 2 * 4 / 128 is not
+        torch.testing.assert_close(record.low[place], means[2, number])
+        torch.testing.assert_close(record.high[place], means[-3, number])
+    assert found.differences is not None
+    away = values[found.order[0]] - values[found.order[1:]]
+    signs = torch.tensor(list(itertools.product([1.0, -1.0], repeat=7)), dtype=torch.float64)
+    expected = ((signs @ away.mT).abs() >= away.sum(1).abs() - 1e-9).double().mean(0)
+    torch.testing.assert_close(found.differences["ari"].p_value, expected)
+
+
+VERDICTS = ("real", "not told apart")
+
+
+@pytest.mark.parametrize("groups", [None, 6, 7, 40])
+def test_intervals_and_verdicts_agree(groups: int | None) -> None:
+    """An interval leaves out 0 where the adjusted p-value calls a difference real, and only there."""
+    ids, true, pred = grouped(groups or 8, 9)
+    made = tce.report(true, pred, by=None if groups is None else ids, measures=["ari"], n_resamples=200)
+    found, record = made.evidence, made.evidence.differences["ari"]
+    real = record.p_adjusted < 0.05
+    assert ((record.low > 0) | (record.high < 0)).tolist() == real.tolist()
+    assert groups in (6, 7) or bool(real.any())
+    given = {row[0]: (row[2], row[-1]) for row in page_of(made).rows if row and row[-1] in VERDICTS}
+    for name, low, passed in zip(found.order[1:], record.low, real, strict=True):
+        shown, verdict = given[str(name)]
+        assert verdict == ("real" if passed else "not told apart")
+        assert (shown == "none") == bool(low.isnan())
+
+
+@pytest.mark.parametrize("draws", [1, 7, 39, 40, 199, 1000])
+def test_ends_and_holm_agree(draws: int) -> None:
+    """Of all p-values that so many draws can give, with ties at levels: against Holm's procedure, step by step."""
+    generator = torch.Generator().manual_seed(draws)
+    for level in (0.05, 0.1, 0.5):
+        values = torch.randn(draws, 30, generator=generator).double() + torch.linspace(0, 4, 30).double()
+        p_values = two_sided(values, torch.zeros(30).double(), torch.zeros(30).double())
+        adjusted, levels = holm(p_values, [*range(28), 3, 3], torch.arange(30) == 5, level)
+        low, high = ends(values[:, :28], levels[:28], torch.full((28,), 2 / (draws + 1)).double())
+        counted = [i for i in range(28) if i != 5]
+        left = sorted(counted, key=lambda i: float(p_values[i]))
+        while left and float(p_values[left[0]]) * len(left) < level * (1 - 1e-12):
+            left.pop(0)
+        for i in counted:
+            assert bool(adjusted[i] < level * (1 - 1e-12)) == (i not in left)
+            assert bool((low[i] > 0) | (high[i] < 0)) == (i not in left), (level, i)
+        assert adjusted[28] == adjusted[29] == adjusted[3]
+
+
+def test_equal_partitions_are_one_comparison() -> None:
+    """Holm by hand: three distinct differences, though one comes three times and one is none."""
+    ids, true, pred = grouped(40, 3)
+    runs = np.concatenate([pred, 2 - pred[[2, 2, 0]]])
+    for by in (None, ids):
+        found = tce.report(true, runs, by=by, measures=["ari"], n_resamples=400).evidence
+        record = found.differences["ari"]
+        assert found.differences.settings["comparisons"] == 3
+        p = dict(zip(found.order[1:], record.p_value.tolist(), strict=True))
+        adjusted = dict(zip(found.order[1:], record.p_adjusted.tolist(), strict=True))
+        worst, expected = 0.0, {}
+        for rank, i in enumerate(sorted((1, 2, 3), key=lambda i: p[i])):
+            expected[i] = worst = max(worst, min(1.0, p[i] * (3 - rank)))
+        assert {i: adjusted[i] for i in (1, 2, 3)} == pytest.approx(expected)
+        assert adjusted[4] == adjusted[5] == adjusted[2]
+        assert adjusted[6] == 1
+        places = {number: place for place, number in enumerate(found.order[1:])}
+        for end in (record.low, record.high):
+            for number in (4, 5):
+                assert end[places[number]] == pytest.approx(end[places[2]].item(), rel=1e-12)
+        ranked = {number: place for place, number in enumerate(found.order)}
+        for end in (found.intervals["ari"].low, found.intervals["ari"].high):
+            for number, other in ((4, 2), (5, 2), (6, 0)):  # clusters are added in the order of their numbers
+                assert end[ranked[number]] == pytest.approx(end[ranked[other]].item(), rel=1e-12)
 
 
 def test_agreement_is_that_within_groups() -> None:
@@ -273,7 +361,8 @@ def test_few_groups_tell_nothing_apart() -> None:
         assert found.evidence.differences["ari"].p_value.tolist() == [least]
         html = found._repr_html_()
         assert "beyond chance" not in html
-        assert f"There are {count} groups: with fewer than 6" in html
+        assert "interval" not in " ".join(page_of(found).pictures)
+        assert f"There are {count} groups: too few for an interval of 95 %" in html
         page = page_of(found)
         assert "cannot be told apart" not in page.text
         groups = "5 groups" if count == 5 else "1 group"
@@ -286,12 +375,13 @@ def test_few_groups_tell_nothing_apart() -> None:
 def test_enough_groups_for_one_comparison_are_too_few_for_many() -> None:
     """The signs of seven differences have p-values from 1/64: below .05 for up to three comparisons."""
     true, ids = [0, 0, 1, 1] * 7, [i // 4 for i in range(28)]
+    halves = [[*[0, 1, 0, 1] * 6, 2 * i, 1, 0, 1] for i in range(4)]  # each another partition of the last group
     for others, floor in ((3, 3 / 64), (4, 4 / 64)):
-        found = tce.report(true, [true, *[[0, 1, 0, 1] * 7] * others], by=ids, measures=["ari"], n_resamples=300)
+        found = tce.report(true, [true, *halves[:others]], by=ids, measures=["rand"], n_resamples=300)
         assert found.evidence.differences is not None
-        assert found.evidence.differences.settings["smallest_p_adjusted"] == floor
-        assert ("no difference to the others can be shown" in page_of(found).text) == (others == 4)
-        assert page_of(found).rows.count(["1", "1.5000", "1.5000 to 1.5000", "≤ 0.0469", "real"]) == (others == 3)
+        settings = found.evidence.differences.settings
+        assert (settings["comparisons"], settings["smallest_p_adjusted"]) in ((others, floor), (2, 2 / 64))
+        assert "≤" not in page_of(found).text  # all subsets are tried
 
 
 def test_the_same_partition_is_named() -> None:

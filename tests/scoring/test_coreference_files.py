@@ -253,6 +253,13 @@ def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, capsys: py
     assert "on_duplicate" in capsys.readouterr().err
     main(["score-coreference", key, key, "--on-duplicate", "first", "--format", "csv"])
     assert "all documents,CEAF-m,1.0,1.0,1.0" in capsys.readouterr().out
+    two = text + text.replace("(a)", "(b)")
+    key = str(written(tmp_path, two))
+    other = str(written(tmp_path, two.replace("(0)|(1)", "(0)"), "other.conll"))
+    assert main(["difference", key, other, key, "--measures", "lea_f", "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert "note: mentions in two entities are kept in the first (" in err
+    assert json.loads(out)["scores"][0]["difference"] == 0
 
 
 def test_files_of_different_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -251,3 +251,13 @@ def test_what_is_no_chunk_is_refused() -> None:
     for chunks, got in ((ContingencyTables([[1]]), "got ContingencyTables"), ([([0], [0], [0])], "pairs")):
         with pytest.raises(ValueError, match=f"chunks: expected .*{got}"):
             evaluate_stream(chunks)
+
+
+@pytest.mark.parametrize("noise", [3, "x"])
+@pytest.mark.parametrize("num_classes", [None, 2])
+def test_a_column_of_noise_alone_has_its_label(noise: Any, num_classes: int | None) -> None:
+    options: dict[str, Any] = {"num_classes": num_classes, "noise_label": noise, "noise": "cluster"}
+    tables = ContingencyAccumulator(**options).update([0, 1], [noise, noise]).tables()
+    assert (
+        list(tables.clusters) == list(ContingencyTables.from_labels([0, 1], [noise] * 2, **options).clusters) == [noise]
+    )

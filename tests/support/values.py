@@ -15,17 +15,17 @@ def all_values(tables: ContingencyTables) -> dict[str, Tensor]:
 
 
 def differing(
-    actual: Values, expected: Values, tolerance: float = 1e-12, greedy_where: Tensor | None = None
+    actual: Values, expected: Values, tolerance: float = 1e-12, where: Mapping[str, Tensor] | None = None
 ) -> list[str]:
     """Measures whose values differ by more than the tolerance (relative above 1); nan equals nan.
 
-    Greedy measures are compared where ``greedy_where`` only.
+    ``where``: beginning of a name -> the tables in which such measures are compared.
     """
     reports = []
     for name, value in actual.items():
         same = torch.isclose(value, expected[name], rtol=tolerance, atol=tolerance, equal_nan=True)
-        if greedy_where is not None and name.startswith("greedy"):
-            same = same | ~greedy_where
+        for start, compared in (where or {}).items():
+            same = same | ~compared if name.startswith(start) else same
         if value.shape != expected[name].shape or not bool(same.all()):
             reports.append(f"{name}: {value.tolist()} against {expected[name].tolist()}")
     return reports

@@ -45,13 +45,9 @@ class Margins:
 def split_margins(
     cells: Cells, true: AbsentGroup | None, pred: AbsentGroup | None, has_void: bool = False
 ) -> tuple[Cells, Margins, Tensor | None]:
-    """Take the row of items without a class and the column of items without a cluster out of tables.
+    """Take the row of items without a class and the column of those without a cluster out of tables.
 
-    ``has_void``: the last row, that of ignored items, too.
-
-    Returns:
-        The cells that are left, the margins, and the items ``(*batch,)`` that neither side groups; None: there are
-        none.
+    ``has_void``: the last row, that of ignored items, too. Returns also the items ``(*batch,)`` that neither side has.
     """
     void = None
     if has_void:

@@ -26,13 +26,8 @@ class PairCounts(NamedTuple):
 class CellQuantities:
     """Quantities of all cells of tables, or of a block of them: float64, one entry per stored cell, computed once.
 
-    ``(*batch, R, C)`` in the dense layout, where sizes are views that broadcast, ``(Z,)`` in the sparse one.
-
-    Args:
-        cells: the cells.
-        class_sizes: ``(*batch, R)``, items of each class in the table.
-        cluster_sizes: ``(*batch, C)``, likewise.
-        block: the rows and columns of the cells; None: all.
+    ``(*batch, R, C)`` in the dense layout, where sizes are views that broadcast, ``(Z,)`` in the sparse one. Sizes of
+    groups are those in the table, ``(*batch, R)`` and ``(*batch, C)``; ``block`` has the rows and columns of the cells.
     """
 
     def __init__(

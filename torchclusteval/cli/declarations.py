@@ -88,8 +88,8 @@ ON_DUPLICATE = option(
     default="error",
 )
 UNIT = (
-    "--resample items or --resample classes says what is drawn (default: items where there are fewer than 30 classes "
-    "and that is not biased, else classes)"
+    "--resamples items or classes, beside a number, says what is drawn (default: items where there are fewer than 30 "
+    "classes and that is not biased, else classes)"
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
@@ -126,7 +126,7 @@ COMMANDS = (
             type=probability,
         ),
         option(
-            "--resamples --resample R",
+            "--resamples R",
             f"add intervals of R resampled tables, and p-values: better than R permutations of the labels. {UNIT}",
             action=Draws,
         ),
@@ -245,11 +245,8 @@ Which response is better: difference key.conll response.conll other.conll.
         IGNORE,
         *LABELS,
         LEVEL,
-        option(
-            "--resamples --resample R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws
-        ),
+        option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws),
         SEED,
-        ON_DUPLICATE,
         DEVICE,
         *PRINTING,
         details="""\
@@ -263,7 +260,7 @@ the difference by a paired bootstrap, and its two-sided p-value. Items that eith
 two leaves out are out of their comparison. With --by, and of coreference, groups or
 documents are drawn for the interval, and p-values are those of exchanging the two
 clusterings within random groups (approximate randomisation), or within all subsets of
-few groups.
+few groups. A mention of coreference in two entities is kept in the first, with a note.
 """,
     ),
     command(
@@ -338,7 +335,7 @@ is closer to a truth: difference.
         MEASURES,
         option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
         LEVEL,
-        option("--resamples --resample R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
+        option("--resamples R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
         SEED,
         IGNORE,
         *LABELS,

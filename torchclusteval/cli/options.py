@@ -80,14 +80,14 @@ def probability(text: str) -> float:
 
 
 class Draws(argparse.Action):
-    """``--resamples R``, how many draws, and ``--resample UNIT``, what is drawn; each given once."""
+    """``--resamples R``, how many draws, and ``--resamples UNIT``, what is drawn; each given once."""
 
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         try:
             name, value = ("resample", values) if values in UNITS else ("resamples", integer(1)(values))
         except argparse.ArgumentTypeError as error:
             units = f"expected {', '.join(UNITS)} or a number of draws; got {values!r}"
-            parser.error(f"{option_string}: {units if option_string == '--resample' else error}")
+            parser.error(f"{option_string}: {error if values[:1].isdigit() else units}")
         given = vars(namespace).setdefault("given", set())
         if name in given:
             parser.error(f"{option_string}: expected once; got it twice")
@@ -96,7 +96,7 @@ class Draws(argparse.Action):
 
 
 def unit_of(arguments: argparse.Namespace) -> str | None:
-    """What ``--resample`` says is drawn."""
+    """What ``--resamples`` says is drawn."""
     unit: str | None = vars(arguments).get("resample")
     return unit
 

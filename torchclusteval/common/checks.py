@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -70,13 +70,17 @@ def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclu
         raise ValueError(f"{name}: expected a number {start}{end}; got {str(x)[:40] if fits else brief(x)}")
 
 
-def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
+def check_choice(x: Any, name: str, choices: Collection[Any]) -> None:
     """Raise unless an option is one of the choices."""
+    if (x is None or type(x) is str) and x in choices:  # the text of an error takes time
+        return
     check_kinds({name: x}, {name: one_of(*choices)})
 
 
 def check_bools(**options: Any) -> None:
     """Raise unless all options are True or False."""
+    if {*map(type, options.values())} == {bool}:
+        return
     check_kinds(options, dict.fromkeys(options, FLAG))
 
 
@@ -95,12 +99,7 @@ def check_chunk_size(chunk_size: Any) -> None:
 
 
 def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
-    """What an index takes of the numbers of a batch.
-
-    Raises:
-        IndexError: it is beyond the batch, or no index.
-        ValueError: it is a masked array.
-    """
+    """What an index takes of the numbers of a batch, or an IndexError."""
     check_unmasked(key, name)
     try:
         if isinstance(key, (str, bytes)):
@@ -112,11 +111,7 @@ def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
 
 
 def is_listable(x: Any, name: str) -> bool:
-    """Whether ``list`` takes it.
-
-    Raises:
-        ValueError: it is a tensor whose values cannot be read one by one.
-    """
+    """Whether ``list`` takes it; raise on a tensor whose values cannot be read one by one."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
     return isinstance(x, Iterable) and not is_single(x)

@@ -14,11 +14,7 @@ SAFE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
 
 
 def new_figure(width: float, height: float, title: str = "") -> "Figure":
-    """An empty figure; width and height are in inches.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-    """
+    """An empty figure; width and height are in inches."""
     figures = import_optional("matplotlib.figure", "plots")
     figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
     if title:

@@ -51,12 +51,7 @@ def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
-    """Copy ``instance``, with these lazy quantities preset and all others not yet computed.
-
-    Args:
-        instance: tables, or another object with lazy quantities.
-        values: a :class:`lazy_property` or a :func:`cached_on_tables` function -> its value.
-    """
+    """A copy with these values of lazy properties and of functions cached on tables, and no others yet."""
     made: Any = copy(instance)
     for name in [name for name in vars(made) if isinstance(getattr(type(made), name, None), lazy_property)]:
         del vars(made)[name]

@@ -24,12 +24,9 @@ _MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their squa
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
-    """The shape that tensors of these shapes broadcast to.
+    """The shape that tensors of these shapes broadcast to, else a ValueError.
 
     ``torch.broadcast_shapes`` loads SymPy at its first call, which takes longer than a usual run.
-
-    Raises:
-        ValueError: the shapes do not broadcast.
     """
     if len(shapes) == 2 and shapes[0] == shapes[1]:
         return torch.Size(shapes[0])
@@ -44,14 +41,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
 
 
 def sum_reproducible(x: Tensor) -> Tensor:
-    """Sum over the last dimension, with the same bits for every batch size and thread count on the CPU.
-
-    Args:
-        x: ``(*batch, n)``.
-
-    Returns:
-        ``(*batch,)``; 0 where ``n`` is 0.
-    """
+    """Sum over the last dimension, with the same bits for every batch size and thread count on the CPU."""
     while x.shape[-1] > _SUM_BLOCK:
         x = torch.nn.functional.pad(x, (0, -x.shape[-1] % _SUM_BLOCK)).unflatten(-1, (-1, _SUM_BLOCK)).sum(-1)
     return x.contiguous().sum(-1)
@@ -76,14 +66,7 @@ def min_max(x: Tensor) -> tuple[int, int]:
 
 
 def sum_padding_invariant(x: Tensor) -> Tensor:
-    """Sum over the last dimension in blocks, in order, so that trailing blocks of zeros change no bit.
-
-    Args:
-        x: ``(*batch, n)``.
-
-    Returns:
-        ``(*batch,)``.
-    """
+    """Sum over the last dimension in blocks, in order, so that trailing blocks of zeros change no bit."""
     width, x = x.shape[-1], x.contiguous()  # strides change the order of a sum
     if width <= SUM_BLOCK:
         return x.sum(-1)
@@ -146,21 +129,14 @@ def share_gradient(
 
 
 def one_if_zero(x: Tensor, *, whole: bool = False) -> Tensor:
-    """``x``, which is not negative, with 1 for 0; the gradient is 1, at 0 too.
-
-    Args:
-        x: the numbers.
-        whole: whether all are whole, which takes one operation.
-    """
+    """``x``, which is not negative, with 1 for 0; the gradient is 1, at 0 too. Whole numbers take one operation."""
     return x.clamp(min=1) if whole else x + (1.0 - x.sign())
 
 
 def reciprocal_or_zero(x: Tensor, filled: Tensor) -> Tensor:
-    """``1 / x`` of numbers that are not negative, and 0 (with a gradient of 0) for 0.
+    """``1 / x`` of numbers that are not negative, and 0 (with a gradient of 0) for 0; ``filled`` is their sign.
 
-    Args:
-        x: the numbers; those below 1e-150 count as 1e-150, with a gradient of 0.
-        filled: their sign, without a gradient.
+    Numbers below 1e-150 count as 1e-150, with a gradient of 0.
     """
     return filled / at_least(x, _MIN_DIVISOR)
 
@@ -218,13 +194,7 @@ def log_factorial_rest(x: Tensor) -> Tensor:
 
 
 def of_whole_numbers(function: Callable[[Tensor], Tensor], x: Tensor, most: int | None) -> Tensor:
-    """A function of numbers of 0 or more; looking it up takes a seventh of the time.
-
-    Args:
-        function: of float64.
-        x: the numbers.
-        most: the largest that they can be, if they are whole numbers on the host; None: not known.
-    """
+    """A function of numbers of 0 or more; of whole numbers on the host up to ``most`` it is looked up, much faster."""
     if most is None or most > _MOST_TABULATED:
         return function(x.double())
     return torch.from_numpy(np.asarray(_tabulated(function).take(x.numpy())))

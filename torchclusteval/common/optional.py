@@ -10,11 +10,7 @@ else:
 
 
 def import_optional(module: str, extra: str) -> Any:
-    """An optional module.
-
-    Raises:
-        ImportError: the package is not installed; the message names the extra that installs it.
-    """
+    """An optional module, or an ImportError that names the extra that installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -88,15 +88,9 @@ def _cpu_quota() -> int:
 
 
 def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: int | None = None) -> list[T]:
-    """Call ``work`` once on each of several threads with the items that this thread takes, one after another.
+    """Call ``work`` once on each of several threads (at most :func:`thread_count`) with the items that it takes.
 
-    Args:
-        work: takes an iterator of items. The interpreter's lock lets threads run side by side only in large operations.
-        items: all of them; each is taken by one thread.
-        threads: most threads, the calling one included; None: :func:`thread_count`.
-
-    Returns:
-        What each call of ``work`` returned, in no order.
+    Returns what each call returned, in no order.
     """
     waiting = deque(items)
     number = min(thread_count() if threads is None else threads, len(waiting))

@@ -29,12 +29,7 @@ def count_by_group(
 ) -> tuple[TableParts, bool]:
     """Count labels into a table for each group, and say whether tables are packed.
 
-    Args:
-        pair: the labels.
-        groups: the group of each item.
-        layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
-        sizes: whether the number of rows, of columns is given.
-        may_sync: as in ``resolve_layout``.
+    ``sizes`` says whether the number of rows, of columns is given; ``may_sync`` as in ``resolve_layout``.
     """
     batch = groups.joint_batch(pair.batch_shape)
     shape = torch.Size((*batch, groups.size))
@@ -72,16 +67,9 @@ def tables_of_groups(
 ) -> tuple[TableParts, bool]:
     """Tables ``(T, R, C)`` over all codes as a batch, and whether they are packed.
 
-    Args:
-        cells: the tables.
-        labels: those of the rows and columns, ``(R,)`` or ``(*batch, R)``.
-        shape: of the batch, ``(*batch, G)``.
-        layout: as in ``count_by_group``.
-        n_labels: items behind the tables.
-        sizes: sides that keep all their rows or columns.
-        absent: the row and the column of items that one side alone groups, which become margins.
-        considered: ``(*batch, G)`` items of each table; None: all are in it.
-        has_void: whether the last row is that of ignored items.
+    The batch is ``(*batch, G)``. ``n_labels`` items are behind the tables, ``considered`` of each (None: all are in
+    it). ``sizes``: sides that keep all their rows or columns. ``absent``: the row and the column of items that one side
+    alone groups, which become margins. ``has_void``: whether the last row is that of ignored items.
     """
     rows, columns = cells.shape
     classes, clusters = (_by_table(of_side, shape) for of_side in labels)
@@ -174,9 +162,8 @@ def _pack(
 ) -> tuple[Tensor, int, GroupLabels | None, AbsentGroup | None]:
     """Number the rows (columns) of each table without gaps; that of items without a group comes last.
 
-    Returns:
-        The row of each cell, how many there are, their labels ``(*batch, G, R)`` (None if they would need much more
-        memory than the cells), and the row of items without a group.
+    Returns the row of each cell, how many there are, their labels ``(*batch, G, R)`` (None if they would need much more
+    memory than the cells), and the row of items without a group.
     """
     tables = shape.numel()
     grouped = None if absent is None else code != absent.index

@@ -26,17 +26,7 @@ _CUDA_KERNELS = (
 
 
 def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal["dense", "sparse"]:
-    """The layout to count into.
-
-    Args:
-        layout: ``"dense"``, ``"sparse"``, or ``"auto"`` (by size).
-        pair: both sides.
-        may_sync: whether counting may synchronise with the device, as it must for sparse tables: else ``"auto"`` is
-            dense.
-
-    Raises:
-        ValueError: more dense cells than any machine holds.
-    """
+    """The layout to count into; ``"auto"`` is by size, and dense if counting may not synchronise with the device."""
     table = pair.true.size * pair.pred.size
     cells = table * pair.batch_shape.numel()
     if layout == "auto":
@@ -149,11 +139,7 @@ def cuda_kernel(pair: EncodedPair) -> str:
 
 @on_one_thread
 def count_sparse(pair: EncodedPair) -> SparseCells:
-    """Count by sorting flat indices; memory follows the number of items and groups.
-
-    Raises:
-        ValueError: too many rows or columns.
-    """
+    """Count by sorting flat indices; memory follows the number of items and groups."""
     rows, columns = pair.true.size, pair.pred.size
     size = pair.batch_shape.numel()
     if size * rows * columns >= 2**63 or size * max(rows, columns) > MAX_CELLS:
@@ -170,11 +156,7 @@ def flat_indices(pair: EncodedPair) -> Tensor:
 
 @on_one_thread
 def to_dense(cells: SparseCells) -> Tensor:
-    """The ``(*batch, R, C)`` counts of sparse tables.
-
-    Raises:
-        ValueError: the dense tables would have more than 2**32 cells, or do not fit in memory.
-    """
+    """The ``(*batch, R, C)`` counts of sparse tables."""
     rows, columns = cells.shape
     size, got = cells.size * rows * columns, _describe_tables(cells.size, rows, columns)
     if size > MAX_CELLS:

@@ -26,15 +26,9 @@ def tables_of(
     names: Names | None,
     layout: str,
 ) -> TableParts:
-    """Cells of a batch of tables, and what tables hold beside them.
+    """Cells of tables, and what tables hold beside them, from the groups of the items of each table (-1 for none).
 
-    Args:
-        codes: the groups of the items of each table, of both sides; -1 for none.
-        amounts: what each item counts; None: one.
-        sizes: rows and columns.
-        labels: of the groups of both sides.
-        names: of the tables; None: there is one table, and no batch.
-        layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
+    ``amounts`` is what each item counts (None: one), ``labels`` are those of groups; without names there is no batch.
     """
     (rows, columns), count = sizes, len(codes[0])
     shape = torch.Size([] if names is None else [count])

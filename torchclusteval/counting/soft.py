@@ -13,11 +13,7 @@ from torchclusteval.labels.sources import pandas_index
 
 
 def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
-    """``(*batch, R, C)`` float64, with the gradient of both arguments.
-
-    Raises:
-        ValueError: values or shapes are not as ``ContingencyTables.from_probabilities`` describes.
-    """
+    """``(*batch, R, C)`` float64, with the gradient of both arguments."""
     true, pred = (as_probabilities(p, name, validate) for p, name in ((p_true, "p_true"), (p_pred, "p_pred")))
     indexes = [(name, pandas_index(p)) for name, p in (("p_true", p_true), ("p_pred", p_pred))]
     check_indexes([(name, index) for name, index in indexes if index is not None], true.shape[-2])

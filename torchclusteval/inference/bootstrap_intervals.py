@@ -11,12 +11,12 @@ from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer,
 from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
 from torchclusteval.inference.group_resampling import group_resampler
-from torchclusteval.inference.repeats import distinct, of_tables
 from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import pool, split_applicable
+from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.tables import ContingencyTables, check_tables
 
 

@@ -16,13 +16,15 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
+from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
-from torchclusteval.measures.one_sided import true_items
+from torchclusteval.measures.one_sided import n_pred, pred_items, true_items
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import SumsOfGroups, evaluate_tables, pool
+from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -111,13 +113,15 @@ def paired_groups(
     if test == "permutation":
         swapper = _Swapper(pair.a, pair.b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
+    first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
     if correction is not None:
-        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * pair.n_tables}
+        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * len(first)}
         if not exact:
             sides_of_p = 1 if test == "permutation" else 2
+            compared = [x[first] for x in found.values()]
             least = intervals.smallest_p_adjusted(
-                found.values(), n_resamples, correction, 1 - confidence_level, sides=sides_of_p
+                compared, n_resamples, correction, 1 - confidence_level, sides=sides_of_p
             )
             corrected["smallest_p_adjusted"] = least
     records = {}
@@ -132,6 +136,9 @@ def paired_groups(
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
+        p_adjusted = None
+        if correction is not None:
+            p_adjusted = adjust_once(p_value, correction, first, places).reshape(shape)
         records[name] = Difference(
             estimate_a=values_a[name].reshape(shape),
             estimate_b=values_b[name].reshape(shape),
@@ -140,12 +147,25 @@ def paired_groups(
             high=high.reshape(shape),
             standard_error=sample_std(values).reshape(shape),
             p_value=p_value.reshape(shape),
-            p_adjusted=None if correction is None else intervals.adjust(p_value, correction).reshape(shape),
+            p_adjusted=p_adjusted,
             resamples=values.reshape(n_resamples, *shape) if keep_resamples else None,
         )
     names = next((scores.clusterings for scores, _ in sides if scores.clusterings is not None), None)
+    names = names if len(shape) == 1 else None
     settings = options.settings_dict(pair.drawn) | corrected
-    return ResultsByMeasure(records, settings, shape, sides[0][0].skipped, names if len(shape) == 1 else None)
+    notes = tuple(note_same(same, names, "the same tables"))
+    return ResultsByMeasure(records, settings, shape, sides[0][0].skipped, names, notes=notes)
+
+
+def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:
+    """Places of the distinct pairs, where each of the ``(B,)`` pairs is among them, and which have equal sides."""
+    keys = []
+    for tables in (a, b):
+        cells = of_tables(tables).reshape(tables.batch_shape)
+        own = torch.cat([cells, pred_items(tables).long().expand(cells.shape), n_pred(tables).long()], -1)
+        keys.append(own.expand(*shape, own.shape[-1]).reshape(shape.numel(), own.shape[-1]))
+    _, numbers = torch.cat(keys, 1).unique(dim=0, return_inverse=True)
+    return *distinct(numbers), (keys[0] == keys[1]).all(1)
 
 
 def _check_groups(a: ContingencyTables, b: ContingencyTables) -> None:

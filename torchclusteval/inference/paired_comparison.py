@@ -17,7 +17,7 @@ from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, 
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import distinct, of_labels
+from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -28,6 +28,7 @@ from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.partitions import distinct, of_labels
 from torchclusteval.tables import ContingencyTables
 
 _MAX_JOINT_CODES = 1 << 31  # up to so many joint clusters of A and B are numbered by their product
@@ -120,6 +121,7 @@ def paired_bootstrap(
     tolerances = {name: intervals.rounding_tolerance(value) for name, value in values_a.items()}
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     first, places = distinct(all_pairs.fingerprints())
+    same = all_pairs.same()
     pairs = all_pairs.select(first)
     estimates = {name: value.reshape(-1)[first] for name, value in found.items()}
     drawer = Drawer(
@@ -162,7 +164,7 @@ def paired_bootstrap(
             p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
         p_adjusted = None
         if correction is not None:  # equal clusterings are one comparison
-            p_adjusted = intervals.adjust(p_value.reshape(-1)[first], correction)[places].reshape(p_value.shape)
+            p_adjusted = adjust_once(p_value, correction, first, places)
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
@@ -181,7 +183,7 @@ def paired_bootstrap(
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=drawn.notes,
+        notes=(*drawn.notes, *note_same(same, all_pairs.names)),
     )
 
 
@@ -217,6 +219,12 @@ class _Pairs:
         keep = self.flat_keep()
         true, a, b = (of_labels(x, keep) for x in self.flat_codes())
         return true + 3 * a + 5 * b
+
+    def same(self) -> Tensor:
+        """``(B,)`` bool, whether A and B are the same partition of their items."""
+        keep, (_, a, b) = self.flat_keep(), self.flat_codes()
+        counted = self.a.n_items.reshape(-1) > 0
+        return (of_labels(a, keep) == of_labels(b, keep)) & counted
 
     def select(self, places: Tensor) -> "_Pairs":
         """The pairs at these places of the flattened batch."""

@@ -282,7 +282,7 @@ def _stacked(
         missing = torch.stack([none if side.missing is None else side.missing for side in sides])
         shown = next((side.missing_shown for side in sides if side.missing_shown is not None), None)
     plain = all(side.vocabulary is None for side in sides) and len({side.kind for side in sides}) == 1
-    numbered = sides if plain else [_numbered(side) for side in sides]
+    numbered = sides if plain else [with_vocabulary(side) for side in sides]
     dtype = reduce(torch.promote_types, {side.values.dtype for side in numbered})
     values = torch.stack([side.values.to(dtype) for side in numbered])
     if plain:
@@ -294,7 +294,7 @@ def _stacked(
     return IntegerLabels(values, padded[0] if same else padded, "text", missing, shown)
 
 
-def _numbered(ids: IntegerLabels) -> IntegerLabels:
+def with_vocabulary(ids: IntegerLabels) -> IntegerLabels:
     """One clustering with a vocabulary."""
     if ids.vocabulary is not None:
         return ids

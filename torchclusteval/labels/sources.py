@@ -70,12 +70,14 @@ def read_labels(labels: Any, name: str) -> LabelSource:
     pandas = _pandas_of(labels)
     if pandas is not None:
         return _from_pandas(labels, name, pandas)
-    if hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "__arrow_c_array__"):
+    if _is_arrow(labels):
         return _from_arrow(labels, name)
     if isinstance(labels, (list, tuple)) and labels:
         if all(isinstance(row, Tensor) for row in labels):
             return LabelSource(torch.stack(list(labels)))
-        if not isinstance(labels[0], (str, int)) and all(_is_column(row) for row in labels):
+        if not isinstance(labels[0], (str, int)) and all(
+            _is_arrow(row) or _pandas_of(row) is not None for row in labels
+        ):
             return _join([read_labels(row, name) for row in labels], None, name)
         if isinstance(labels[0], str):
             encoded = _from_tokens(labels, (len(labels),))
@@ -131,7 +133,7 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     check_unmasked(x, name)
     if isinstance(x, np.ndarray):
         return np.asarray(x)
-    if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
+    if _is_arrow(x):
         if _pandas_of(x) is None:
             return _numbers_from_arrow(x, name, turned=turned)
     elif isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
@@ -155,8 +157,8 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     return array
 
 
-def _is_column(x: Any) -> bool:
-    return _pandas_of(x) is not None or hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
+def _is_arrow(x: Any) -> bool:
+    return hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
 
 
 # --- arrays and text --------------------------------------------------------------------------------------
@@ -349,10 +351,10 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     except (arrow.ArrowException, TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(f"{name}: expected an Arrow array or table; got {str(error).splitlines()[0]}") from None
     if not arrow.types.is_struct(x.type):
-        return _arrow_column(x, name, arrow)
+        return read_arrow(x, name)
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
     columns = {i: column for i, column in enumerate(x.flatten()) if keys[i] not in index}
-    read = [_arrow_column(column, f"{name}[{keys[i]!r}]", arrow) for i, column in columns.items()]
+    read = [read_arrow(column, f"{name}[{keys[i]!r}]") for i, column in columns.items()]
     return _join(read, tuple(keys[i] for i in columns), name)
 
 
@@ -376,46 +378,47 @@ def _numbers_from_arrow(x: Any, name: str, *, turned: bool) -> np.ndarray:
     return array if turned else array.T
 
 
-def _arrow_column(x: Any, name: str, arrow: Any) -> LabelSource:
+def read_arrow(x: Any, name: str) -> LabelSource:
+    """One clustering in an Arrow array, or in the pieces of one."""
+    arrow = import_optional("pyarrow", "cli")
     types = arrow.types
-    if isinstance(x.type, arrow.BaseExtensionType):
-        x = x.cast(x.type.storage_type)
-    if _is_text(x.type, types):
-        x = x.dictionary_encode()
     if isinstance(x, arrow.ChunkedArray):
         x = (x.unify_dictionaries() if types.is_dictionary(x.type) else x).combine_chunks()
         x = arrow.concat_arrays(x.chunks) if isinstance(x, arrow.ChunkedArray) else x
-    if types.is_dictionary(x.type):
-        return indexed(*codes_of_dictionary(x), "null", in_order=x.type.ordered)
     missing = _nulls(x) if x.null_count else None
+    if str(x.type) in _NUMBERS:
+        values = _numbers(x)
+        values = values if missing is None else np.where(missing, values.dtype.type(0), values)
+        return LabelSource(values, None, missing, "null")
+    if isinstance(x.type, arrow.BaseExtensionType):
+        return read_arrow(x.cast(x.type.storage_type), name)
     if types.is_null(x.type):
-        return LabelSource(np.zeros(len(x), np.int64), missing=np.ones(len(x), bool), missing_shown="null")
-    if not _is_number(x.type, types):
-        return _from_array(_objects(x.to_pylist()), name)
-    values = _numbers(x)
-    return LabelSource(
-        values if missing is None else np.where(missing, values.dtype.type(0), values), None, missing, "null"
-    )
+        return LabelSource(np.zeros(len(x), np.int64), None, missing, "null")
+    if types.is_dictionary(x.type) or str(x.type) in ("string", "large_string", "string_view"):
+        x = x.dictionary_encode()
+        return indexed(*codes_of_dictionary(x), "null", in_order=x.type.ordered)
+    return _from_array(_objects(x.to_pylist()), name)
 
 
 def codes_of_dictionary(x: Any) -> tuple[np.ndarray, Any]:
     """The codes of an Arrow dictionary array, -1 for missing ones, and the labels that they stand for."""
     values, codes = x.dictionary, _numbers(x.indices)
-    plain = _is_number(values.type, import_optional("pyarrow", "cli").types) and not values.null_count
     if codes.dtype.kind == "u":
         codes = codes.astype(np.int64 if codes.itemsize > 2 else np.int32)
     codes = np.where(_nulls(x.indices), codes.dtype.type(-1), codes) if x.indices.null_count else codes
-    return codes, _numbers(values) if plain else values.to_pylist()
+    return codes, _numbers(values) if str(values.type) in _NUMBERS and not values.null_count else values.to_pylist()
 
 
-_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}  # Arrow's names that NumPy reads otherwise
+# By Arrow's names of types, and NumPy's.
+_NUMBERS = {f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+_NUMBERS |= {"halffloat": "float16", "float": "float32", "double": "float64", "bool": "bool"}
 
 
 def _numbers(x: Any) -> np.ndarray:
     """The numbers of an Arrow array, over the same memory if they can be; Arrow's own method would import pandas."""
     if str(x.type) == "bool":
         return _numbers(x.cast("uint8")).view(bool)
-    kind = np.dtype(_FLOATS.get(str(x.type), str(x.type)))
+    kind = np.dtype(_NUMBERS[str(x.type)])
     return np.frombuffer(x.buffers()[1], kind, len(x), x.offset * kind.itemsize) if len(x) else np.empty(0, kind)
 
 
@@ -427,11 +430,3 @@ def _objects(values: list[Any]) -> np.ndarray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _is_text(kind: Any, types: Any) -> bool:
-    return any(f(kind) for f in (types.is_string, types.is_large_string, types.is_string_view))
-
-
-def _is_number(kind: Any, types: Any) -> bool:
-    return any(f(kind) for f in (types.is_boolean, types.is_integer, types.is_floating))

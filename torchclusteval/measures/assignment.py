@@ -29,14 +29,7 @@ Solver = Callable[[Array], tuple[Array, Array]]
 
 
 def max_assignment(counts: Tensor) -> Tensor:
-    """Items in the best one-to-one matching of rows and columns (``min(R, C)`` pairs).
-
-    Args:
-        counts: ``(*batch, R, C)`` int64 or float64, not negative.
-
-    Returns:
-        ``(*batch,)`` of the type of ``counts``. Synchronises with the device.
-    """
+    """Items in the best matching of ``(*batch, R, C)`` tables, none below 0: ``(*batch,)`` of their type."""
     tables = flatten_batch(counts)
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT
@@ -52,13 +45,9 @@ def max_assignment(counts: Tensor) -> Tensor:
 
 
 def match_dense(weights: Tensor) -> tuple[Tensor, Tensor]:
-    """A best matching of each table, the same one for the same table.
+    """A best matching of each ``(*batch, R, C)`` table, none below 0 (nan counts as 0): the same for the same table.
 
-    Args:
-        weights: ``(*batch, R, C)`` int64 or float64, not negative (nan counts as 0).
-
-    Returns:
-        ``(*batch, R)`` column of each row, -1 for none; ``(*batch,)`` whether no other matching is as good.
+    Returns ``(*batch, R)`` column of each row, -1 for none; ``(*batch,)`` whether no other matching is as good.
     """
     if weights.shape[-2] > weights.shape[-1]:
         rows, unique = match_dense(weights.mT)

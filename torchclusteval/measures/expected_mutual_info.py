@@ -52,22 +52,10 @@ FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged 
 
 
 def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
-    """Mean mutual information over all permutations of one side, sizes held fixed.
+    """Mean mutual information over all permutations of one side, ``(*batch,)`` nats; nan without items.
 
-    Args:
-        class_sizes: ``(*batch, R)`` integers; zeros are padding.
-        cluster_sizes: ``(*batch, C)`` integers with the same sum in every batch row.
-
-    Returns:
-        ``(*batch,)`` float64, in nats.
-
-    Raises:
-        ValueError: if the sizes are not integers (fractional sizes have no permutation model).
-
-    Range: 0 to log(min(R, C)).
-    Degenerate: 0 where one side is a single group; nan without items.
-    Precision: absolute error about 1e-16; on the CPU the same bits alone and in any batch.
-    Source: Vinh, Epps and Bailey (2010), the permutation model.
+    Sizes are ``(*batch, R)`` and ``(*batch, C)`` integers with the same sums; zeros are padding. The absolute error is
+    about 1e-16; on the CPU the bits are the same alone and in any batch.
     """
     for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
         if sizes.is_floating_point() or sizes.is_complex():

@@ -1,7 +1,7 @@
-"""The greedy one-to-one matching of classes and clusters: the largest remaining cell, again and again.
+"""The greedy one-to-one matching of classes and clusters: the largest remaining cell, its row and column dropped.
 
-The matching is chosen on detached counts and the cells are then read from the counts given, so integers stay exact and
-gradients pass through.
+Ties go to the lowest row, then the lowest column. The matching is chosen on detached counts and the cells are then read
+from the counts given, so integers stay exact and gradients pass through.
 """
 
 import numpy as np
@@ -18,16 +18,7 @@ _EXACT_IN_INT32 = 1 << 31
 
 
 def greedy_assignment(counts: Tensor) -> Tensor:
-    """Items matched by taking the largest remaining cell and dropping its row and column, until none is left.
-
-    Ties go to the lowest row, then the lowest column.
-
-    Args:
-        counts: ``(*batch, R, C)`` int64 or float64, not negative.
-
-    Returns:
-        ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
-    """
+    """Items matched in ``(*batch, R, C)`` tables, ``(*batch,)`` of their type; never synchronises with the device."""
     tables = flatten_batch(counts)
     columns = greedy_columns(tables.detach())
     cells = tables.gather(2, columns.clamp_min(0)[..., None]).squeeze(2)
@@ -52,11 +43,7 @@ def greedy_columns(tables: Tensor) -> Tensor:
 def sparse_greedy_assignment(
     batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
 ) -> Tensor:
-    """Items of the greedy matching of each table of a sparse batch; arguments as in `sparse_max_assignment`.
-
-    Returns:
-        ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
-    """
+    """As :func:`greedy_assignment`, of sparse tables as in `sparse_max_assignment`; synchronises with the device."""
     chosen = sparse_match_greedily(batch_index, row, column, count, n_rows, n_columns)
     return sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
 
@@ -100,10 +87,9 @@ def _match_largest(tables: Tensor) -> Tensor:
 
 
 def _match_largest_keys(tables: NDArray[np.int64]) -> Tensor:
-    """The matching of `_match_largest`, of small whole numbers on the host, in less than half of the time.
+    """As `_match_largest`, of small whole numbers on the host in less than half of the time: tables come last.
 
-    A cell's key is its count and, for ties, its place from the end: the largest key tells which cell it is. Tables come
-    last, so that one operation walks along them.
+    A cell's key is its count and, for ties, its place from the end: the largest key tells which cell it is.
     """
     size, n_rows, n_columns = tables.shape
     places, at = n_rows * n_columns, np.arange(size)

@@ -33,13 +33,8 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
     Each of the four means is at least the variance. Of a reach above 160 the variance is above 270, and the values
     that count stay among counts above 100, which Stirling's series covers.
 
-    Args:
-        a: ``(P,)`` class sizes.
-        b: ``(P,)`` cluster sizes.
-        n: ``(P,)`` or ``(1,)`` items.
-        reach: ``(P,)`` values on both sides of the mean that count.
-        centred: ``(P,)`` 0 or 1.
-        device: where to work.
+    Sizes of classes and clusters, reach (values on both sides of the mean that count) and ``centred`` (0 or 1) are
+    ``(P,)``, items ``(P,)`` or ``(1,)``.
     """
     mean, variance = moments(a, b, n)
     step = stride(variance)

@@ -21,25 +21,21 @@ from torchclusteval.tables import ContingencyTables
 
 @cached_on_tables
 def whole_class_sizes(tables: ContingencyTables) -> Tensor:
-    """Items of each class, ``(*batch, R)`` float64."""
     return tables.whole_class_sizes.double()
 
 
 @cached_on_tables
 def whole_cluster_sizes(tables: ContingencyTables) -> Tensor:
-    """Items of each cluster, ``(*batch, C)`` float64."""
     return tables.whole_cluster_sizes.double()
 
 
 @cached_on_tables
 def true_items(tables: ContingencyTables) -> Tensor:
-    """Items that have a class."""
     return tables.whole_class_sizes.sum(-1).double()
 
 
 @cached_on_tables
 def pred_items(tables: ContingencyTables) -> Tensor:
-    """Items that have a cluster."""
     return tables.whole_cluster_sizes.sum(-1).double()
 
 
@@ -113,6 +109,12 @@ def settled(value: Tensor, tables: ContingencyTables, zero_division: float | Non
     if zero_division is not None:
         return value
     return value.masked_fill(identical(tables), same).masked_fill(empty(tables), torch.nan)
+
+
+def lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+    """``numerator / denominator`` of a distance: 0 for identical sides, and 1 for 0/0."""
+    value = one_sided_ratio(numerator, denominator, tables, 1.0 if zero_division is None else zero_division)
+    return settled(value, tables, zero_division, same=0.0)
 
 
 def harmonic_mean(precision: Tensor, recall: Tensor) -> Tensor:

@@ -83,13 +83,9 @@ def group_sizes(n: int, k: int | None) -> GroupSizes:
 
 
 def _circle(n: int, k: int | None, power: int | None, extra: float) -> _Circle:
-    """Angles and weights, of ``(exp(z) - 1)^power``, on the circle for ``n`` items in ``k`` groups.
+    """Angles and weights, of ``(exp(z) - 1)^power``, on the circle for ``n`` items in ``k`` groups (None: any number).
 
-    Args:
-        n: items.
-        k: groups; None: any number.
-        power: groups that ``f`` stands for; None: any number.
-        extra: angles beside those that one coefficient needs.
+    ``power``: groups that ``f`` stands for, likewise; ``extra``: angles beside those that one coefficient needs.
     """
     from scipy.optimize import brentq
     from scipy.special import exprel, lambertw

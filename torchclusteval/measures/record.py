@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from torch import Tensor
 
-from torchclusteval.common.checks import check_bools, check_choice, is_number
+from torchclusteval.common.checks import FLAG, Kind, check_kinds, is_number, one_of
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import WholeNumbersAsFloat64
 from torchclusteval.common.threads import on_one_thread
@@ -28,6 +28,15 @@ Direction = Literal["higher", "lower"]
 LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
 
+_KINDS: dict[str, Kind] = {
+    "family": one_of(*get_args(Family)),
+    "better": one_of(*get_args(Direction), None),
+    "linear_in": one_of(*get_args(LinearIn), None),
+    "combines": one_of(*get_args(Combination), None),
+    "function": Kind("a function of tables", callable),
+    "source": Kind("a string", lambda x: isinstance(x, str)),
+    **dict.fromkeys(("chance_corrected", "integer_only", "on_host", "metric", "zero_division"), FLAG),
+}
 _NAME = re.compile(r"[^\W\d][\w.-]*")
 
 
@@ -102,16 +111,8 @@ class Measure:
         _check_name(self.name, "name")
         if self.swapped is not None:
             _check_name(self.swapped, "swapped")
-        check_choice(self.family, "family", get_args(Family))
-        for name, allowed in (("better", Direction), ("linear_in", LinearIn), ("combines", Combination)):
-            check_choice(getattr(self, name), name, (*get_args(allowed), None))
-        if not callable(self.function):
-            raise ValueError(f"function: expected a function of tables; got {brief(self.function)}")
+        check_kinds(self.__dict__, _KINDS)
         _check_values(self.range, self.perfect)
-        if not isinstance(self.source, str):
-            raise ValueError(f"source: expected a string; got {brief(self.source)}")
-        for name in ("chance_corrected", "integer_only", "on_host", "metric", "zero_division"):
-            check_bools(**{name: getattr(self, name)})
         for name, x in (("parts", self.parts), ("combine", self.combine)):
             if x is not None and not (callable(self.parts) and callable(self.combine)):
                 raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {brief(x)}")
@@ -151,8 +152,9 @@ def measure(
 ) -> Callable[[F], F]:
     """Make the record of a function of tables, or the records of its variants, and complete its docstring.
 
-    What follows from the record is not written twice: where the docstring has no ``Range``, ``Degenerate``, ``Source``,
-    ``base`` or ``zero_division``, it gets the usual sentences.
+    What follows from the record is not written twice: where the docstring has no ``Range``, ``Degenerate``, ``Raises``,
+    ``Source``, ``base`` or ``zero_division``, it gets the usual sentences. ``Example: VALUE`` becomes a call with the
+    table of all examples, ``[[2, 1], [0, 3]]`` or, of one-sided families, two lists of groups.
 
     Args:
         family: as in ``Measure``, and so are the ``facts``; a source that is not among the references yet is the pair
@@ -217,11 +219,17 @@ def _completed(function: Callable[..., Tensor], measure: Measure) -> str:
     args = "" if not usual or "\nArgs:\n" in head else "\n\nArgs:"
     ordered = [facts[name] for name in ("Range", "Degenerate", "Raises", "Source") if name in facts]
     example = "".join(part for part in parts if part.startswith(">>> "))
+    if "Example" in facts:
+        table = _TABLE_OF_GROUPS if measure.one_sided else "tce.ContingencyTables([[2, 1], [0, 3]])"
+        value = facts["Example"].removeprefix("Example: ")
+        example = f">>> tce.measures.{function.__name__}({table})\ntensor({value}, dtype=torch.float64)"
     return "\n".join([f"{head.rstrip()}{args}{usual}\n", *ordered, "", example])
 
 
-_HEADINGS = r"^(?=(?:Range|Degenerate|Raises|Source): |>>> )"
+_HEADINGS = r"^(?=(?:Range|Degenerate|Raises|Source|Example): |>>> )"
+_TABLE_OF_GROUPS = "tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])"
 _OPTIONS = {
+    "alpha": "weight of precision, 0 to 1.",
     "base": "of the logarithm; the natural one gives nats.",
     "zero_division": "None, or the value of 0/0 (of each part of a mean), and so of tables without items.",
 }

@@ -19,7 +19,9 @@ def cite(key: str, text: str) -> str:
 
 def cited(key: str) -> str:
     """Authors and year, as a text names a reference."""
-    authors, _, year = _TEXTS[key].partition(").")[0].rpartition(" (")
+    authors, _, year = _TEXTS[key].partition(").")[0].removesuffix(")").rpartition(" (")
+    if not authors:
+        return year
     *most, last = authors.split(", ")
     names = f"{most[0]} et al." if len(most) > 2 else " and ".join(x for x in (", ".join(most), last) if x)
     return f"{names} ({year})"

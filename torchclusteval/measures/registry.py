@@ -44,11 +44,7 @@ Selection = None | str | Measure | Iterable[str | Measure]
 
 
 def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
-    """The measure of a name or alias.
-
-    Raises:
-        ValueError: there is none; the message names the closest.
-    """
+    """The measure of a name or alias, or a ValueError that names the closest."""
     if not isinstance(name, str):
         raise ValueError(f"measures: expected the name of a measure; got {type(name).__name__}")
     lower = name.lower()

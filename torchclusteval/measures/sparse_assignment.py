@@ -31,17 +31,9 @@ class Edges(NamedTuple):
 
 
 def sparse_max_assignment(batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int) -> Tensor:
-    """Items in the best one-to-one matching of each table of a sparse batch.
+    """Items in the best matching of each table, ``(batch_size,)`` of the type of ``count``.
 
-    Args:
-        batch_index: ``(Z,)`` int64, the table of each non-zero cell.
-        row: ``(Z,)`` int64.
-        column: ``(Z,)`` int64.
-        count: ``(Z,)`` int64 or float64, positive; a cell occurs once.
-        batch_size: number of tables.
-
-    Returns:
-        ``(batch_size,)`` of the type of ``count``. Synchronises with the device.
+    Of each non-zero cell, all ``(Z,)``: its table, row, column and count, above 0; a cell occurs once.
     """
     chosen = torch.from_numpy(_best_edges(_edges_of(batch_index, row, column, count)))
     return sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
@@ -50,11 +42,7 @@ def sparse_max_assignment(batch_index: Tensor, row: Tensor, column: Tensor, coun
 def match_sparse(
     batch_index: Tensor, row: Tensor, column: Tensor, weight: Tensor, batch_size: int
 ) -> tuple[Tensor, Tensor]:
-    """A best matching of each table of a sparse batch; arguments as `sparse_max_assignment`.
-
-    Returns:
-        ``(Z,)`` bool: the cells of the matching; ``(batch_size,)`` bool: whether no other matching is as good.
-    """
+    """The cells of a best matching, ``(Z,)`` bool, and whether no other matching is as good, ``(batch_size,)`` bool."""
     edges = _edges_of(batch_index, row, column, weight)
     chosen = _best_edges(edges)
     table = batch_index.cpu().numpy()

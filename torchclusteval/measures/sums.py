@@ -86,11 +86,7 @@ def launched(name: str) -> Callable[[Callable[[ContingencyTables], Tensor]], Cal
 
 
 def whole(tables: ContingencyTables) -> ContingencyTables:
-    """The tables.
-
-    Raises:
-        ValueError: their cells are weights or probabilities, which are no items to pair, arrange or permute.
-    """
+    """The tables; raise if their cells are weights or probabilities, which are no items to pair or permute."""
     check_tables(tables)
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts, whose items can be permuted; got float64 masses")
@@ -119,8 +115,7 @@ def ratio(
     undefined, ``otherwise``; without items, nan.
 
     Args:
-        numerator: ``(*batch,)`` float64.
-        denominator: ``(*batch,)`` float64.
+        numerator, denominator: ``(*batch,)`` float64.
         tables: the tables, or the added-up sums, that both were computed from.
         undefined: ``(*batch,)`` bool; by default where the denominator is 0, which it must not be for ordinary
             tables (``ContingencyTables._all_ordinary``).
@@ -212,12 +207,7 @@ def weighted_harmonic_mean(
 ) -> Tensor:
     """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts.
 
-    Args:
-        precision: ``(*batch,)`` float64, of weight ``alpha``.
-        recall: ``(*batch,)`` float64.
-        tables: the tables, or the added-up sums, that both were computed from.
-        alpha: 0 to 1; 1 gives precision, 0 recall.
-        positive: whether neither can be 0 for ordinary tables.
+    ``positive``: whether neither can be 0 for ordinary tables.
     """
     check_number(alpha, "alpha", 0, 1)
     if alpha in (0, 1):

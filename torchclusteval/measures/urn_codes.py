@@ -66,16 +66,11 @@ def urns(place: Places, size: Places, kinds: Array) -> Urns:
 
 
 def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, Array]:
-    """The least code length of each problem over ``a`` from ``1 / bound`` to ``bound``, less two lengths that are near.
+    """The least code length of each problem over ``a`` from ``1 / bound`` (infinite: the limits) to ``bound``.
 
-    Args:
-        urns: the problems.
-        bound: above 1; infinite for the limits.
-        entropies: ``(P,)`` nats of the parts within their groups, ``sum w log w - sum p log p``.
-
-    Returns:
-        ``(2, P)`` nats: less ``n log q`` for ``n`` items, which is that of evenly distributed labels, and less
-        ``entropies``, to which large groups come near; and the sums of their absolute terms, whose rounding they have.
+    Returns it ``(2, P)``, less two lengths that are near: ``n log q`` for ``n`` items, that of evenly distributed
+    labels, and ``entropies``, those of the parts within their groups, ``sum w log w - sum p log p``, to which large
+    groups come near; and the sums of the absolute terms, whose rounding they have.
     """
     limit = math.log(min(bound, WIDEST))
     x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
@@ -106,8 +101,13 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     rises, falls = _slopes(urns, low) >= 0, _slopes(urns, high) <= 0
     lowest = np.where(rises, low, high)
     left = (~(rises | falls)).nonzero()[0]
-    low, high, x, reach = low[left], high[left], np.zeros(len(left)), np.full(len(left), math.inf)
+    low, high, reach = low[left], high[left], np.full(len(left), math.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Where the share of pairs of items of one kind is that of the urn, (a + 1) / (q a + 1).
+        pairs = urns.size * (urns.size - 1)
+        of_groups, surplus = urns.sums(pairs * (urns.weight > 0))[left], urns.sums(pairs)[left]
+        a = surplus / (urns.kinds[left] * (of_groups - surplus) - of_groups)
+        x = np.clip(np.log(np.where(a > 0, a, math.inf)), low, high)
         while len(left):
             part = urns.restricted(left)
             slope = _slopes(part, x)
@@ -118,7 +118,7 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
             lowest[left], reach = step, np.abs(step - x)
             kept = reach > TOLERANCE
             left, low, high, x, reach = left[kept], low[kept], high[kept], step[kept], reach[kept]
-    return lowest
+    return np.where(rises | falls, lowest, lowest.round(7))  # so that no bit depends on the steps
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:

@@ -6,10 +6,10 @@ Every measure takes ``true``, the classes of each item, and ``pred``, the cluste
 once, but never less than one item, or one group, against all others; it bounds the memory and changes no value.
 A ``ValueError`` is raised if the two are on different devices or cannot be aligned, or for a chunk size below 1.
 
-``inputs`` and ``files`` read groups, ``memberships`` holds them, ``comparison`` aligns two sides. ``co_membership``
-counts the groups that pairs of items share, ``group_intersections`` the items that pairs of groups share. ``bcubed``,
-``matching``, ``community`` and ``element_centric`` hold the measures, ``registry`` lists them; ``hierarchy`` holds the
-weights of the levels of a hierarchy and what compares whole trees.
+``inputs`` and ``files`` read groups, ``memberships`` holds them, ``comparison`` aligns two sides. ``intersections``
+counts the groups that pairs of items share and the items that pairs of groups share. ``bcubed``, ``matching``,
+``community`` and ``element_centric`` hold the measures, ``registry`` lists them; ``hierarchy`` holds the weights of the
+levels of a hierarchy and what compares whole trees.
 """
 
 from torchclusteval.overlap.bcubed import (

@@ -10,8 +10,8 @@ from torchclusteval.common.checks import check_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers
-from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, compare, measure, use_partition_measure
+from torchclusteval.overlap.intersections import pair_statistics
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, ranges
 

@@ -6,9 +6,14 @@ from torch import Tensor
 from torchclusteval import measures
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, TO_ONE
-from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, measure, use_partition_measure
-from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
+from torchclusteval.overlap.intersections import (
+    GroupIntersections,
+    IntersectionRuns,
+    class_runs,
+    cluster_runs,
+    pair_statistics,
+)
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
@@ -20,7 +25,6 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
 
     Range: 0 to 1, higher is better; equals ``rand`` on partitions.
     Degenerate: 1 for one item, which has no pairs; nan without items.
-    Source: Collins and Dent (1988).
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.rand, lambda: _observed(comparison))
@@ -38,7 +42,6 @@ def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None 
         ``adjusted_rand`` on partitions.
     Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
     Precision: pairs are counted in integers, and no difference of large sums is taken (see the code).
-    Source: Collins and Dent (1988).
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.adjusted_rand, lambda: _adjusted(comparison))
@@ -132,7 +135,6 @@ def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_si
 
     Range: 0 to 1/2, higher is better.
     Degenerate: 1/2 where neither side has a group, 0 where one has none; nan without items.
-    Source: Dao, Bothorel and Lenca (2019).
     """
     comparison = compare(true, pred, chunk_size)
     step, sides = comparison.n_items + 1, (comparison.patterns.true, comparison.patterns.pred)
@@ -159,7 +161,6 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
 
     It does not equal the usual NMI on partitions.
 
-    Range: 0 to 1, higher is better.
     Degenerate: the ratio of a group that holds every item (0/0) is 0 if the other side has such a group, else 1;
         1 where neither side has a group, 0 where one has none; nan without items.
     Source: Lancichinetti, Fortunato and Kertesz (2009), appendix B.
@@ -181,10 +182,8 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
 
         (H(X) - H(X | Y) + H(Y) - H(Y | X)) / (2 max(H(X), H(Y))).
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where no group on either side has an entropy and both sides have groups or neither has;
         0 where one side has no group; nan without items.
-    Source: McDaid, Greene and Hurley (2011).
     """
     comparison = compare(true, pred, chunk_size)
     sides = (comparison.patterns.true, comparison.patterns.pred)

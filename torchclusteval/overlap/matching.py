@@ -6,7 +6,7 @@ from torch import Tensor
 from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare, measure
-from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
+from torchclusteval.overlap.intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import starts_of
 
@@ -47,7 +47,6 @@ def overlap_purity_f(
     Args:
         alpha: weight of purity, 0 to 1.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where one of the two is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
     """
@@ -61,7 +60,6 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
 
     The sum is divided by the sum of ``|L|``; on partitions this is ``clustering_f``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: where no item has a class, 1 if none has a cluster and 0 otherwise; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 4.1.
     """
@@ -80,9 +78,7 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
 
         (mean over classes L of max over G of F + mean over clusters G of max over L of F) / 2.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
-    Source: Yang and Leskovec (2013).
     """
     comparison = compare(true, pred, chunk_size)
     means = [comparison.mean_over_groups(x.side, x.best.f) for x in (class_runs(comparison), cluster_runs(comparison))]
@@ -101,9 +97,7 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     Where several classes are equally good for a cluster, ``M`` is the largest number that a choice can reach, so the
     value does not depend on any order. A cluster without an item of a class has F = 0.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
-    Source: Rossetti, Pappalardo and Rinzivillo (2016).
     """
     comparison = compare(true, pred, chunk_size)
     runs = cluster_runs(comparison)
@@ -124,7 +118,6 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
 
     Range: 0 to 1, higher is better; clusters that match no class cost nothing.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
-    Source: Nepusz, Yu and Paccanaro (2012).
     """
     comparison = compare(true, pred, chunk_size)
     runs = class_runs(comparison)
@@ -140,7 +133,6 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
 
     Range: 0 to 1, higher is better; below 1 for equal groups that overlap: common items are in several pairs.
     Degenerate: where no item has groups on both sides, 1 if no item has any group and 0 otherwise; nan without items.
-    Source: Brohee and van Helden (2006).
     """
     comparison = compare(true, pred, chunk_size)
     runs, patterns = cluster_runs(comparison), comparison.patterns
@@ -158,9 +150,7 @@ def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int 
     The sensitivity is ``sum over L of max over G of |L & G| / sum of |L|``, which is
     :func:`overlap_inverse_purity`; the other is :func:`geometric_ppv`.
 
-    Range: 0 to 1, higher is better.
     Degenerate: as for the two; nan without items.
-    Source: Brohee and van Helden (2006).
     """
     sensitivity = overlap_inverse_purity(true, pred, chunk_size=chunk_size)
     return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()

@@ -122,7 +122,7 @@ def score_series(
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
     """Differences of one clustering to others, in their order."""
     whose = f"{canvas.fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
-    label = f"difference of {name.replace('_', ' ')} ({whose}) with {span}"
+    label = f"difference of {name.replace('_', ' ')} ({whose})" + (f" with {span}" if span else "")
     return _series(label, True, names, record.difference, record.low, record.high, np.arange(len(names)))
 
 

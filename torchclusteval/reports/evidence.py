@@ -10,18 +10,18 @@ from torch import Tensor
 
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.inference.bootstrap_options import POPULATIONS, BootstrapOptions
-from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided, without_rounding
-from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure
+from torchclusteval.inference.bootstrap_options import BootstrapOptions
+from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
+from torchclusteval.reports.tested import differences_over_groups, needed, over_groups, with_intervals
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import MatchedScores, Matching, match, matched_scores
+from torchclusteval.scoring.partitions import same_codes
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
-FEW_GROUPS = 6  # with fewer groups of items no difference can be real at 95 %, and an interval is a range of scores
 MAX_COMPARED = 60  # clusterings in the matrix of agreement, in differences and as runs
 MAX_RANKED = 200  # clusterings with an interval
 _MAX_UNRANKED = 500  # clusterings of which all pairs are compared where no truth ranks them
@@ -72,6 +72,7 @@ class Evidence:
     lead: Measure  # by which
     scores: Scores | None = None  # (B,); macro means with groups; None without a truth
     pooled: Scores | None = None  # (B,) of the lead, with groups, where it is defined
+    together: Scores | None = None  # (B,) of the lead over all items, with groups
     by_group: Any = None  # (G,) the lead of the best clustering
     tables: ContingencyTables | None = None  # (B,) or (B, G)
     intervals: Any = None  # ResultsByMeasure[Interval] of the first clusterings of the order
@@ -115,22 +116,33 @@ def gather(
         order = _order(scores[lead.name], lead)
         found |= {"tables": tables, "scores": scores}
         generator = seeded(rng)
+        level = 1 - options.confidence_level
         if labels.groups is None:
             ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
             found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=options.resample)
-            found["differences"] = _differences(labels, order, lead, options, generator)
         else:
             found["by_group"] = by[lead.name][order[0]]
             found["pooled"] = None if lead.parts is None else pooled(tables, [lead])
-            found["intervals"], found["differences"] = _of_groups(by[lead.name], order, lead, options, generator)
+            whole = ContingencyTables.from_labels(labels.true, labels.codes, mask=labels.scored(), item_dims=1)
+            found["together"] = evaluate_tables(whole, [lead])
+            ranked_values = by[lead.name][order[:MAX_RANKED]]
+            found["intervals"] = over_groups(ranked_values, lead, options.n_resamples, level, generator)
     if others := order[1:MAX_COMPARED]:
         found["agreement"] = _agreement(labels, order[:MAX_COMPARED], lead)
         apart = labels.apart()
         codes, kept = apart.codes.masked_fill(~apart.kept, 0), apart.kept
-        if found.get("differences") is not None:
+        if labels.true is not None:
             both = kept[order[0]] & kept[others]
             pairs = ContingencyTables.from_labels(codes[order[0]], codes[others], mask=both, item_dims=1)
-            found["same"] = pairs.identical & (pairs.n_items > 0)
+            found["same"] = same = pairs.identical & (pairs.n_items > 0)
+            first = same_codes(codes[others], apart.scored(others))
+            if labels.groups is None:
+                found["differences"] = _differences(labels, order, lead, options, generator, first, same)
+            else:
+                compared = by[lead.name][order[:MAX_COMPARED]]
+                found["differences"] = differences_over_groups(
+                    compared, lead, options.n_resamples, level, generator, first, same
+                )
         stable = kept[order[0]].nonzero().squeeze(1)
         stability = cluster_stability(codes[order[0]][stable], codes[others][:, stable], kept[others][:, stable])
         names = np.array(apart.clusters(order[0]), dtype=object)[stability.labels.tolist()]
@@ -168,83 +180,30 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
 
 
 def _differences(
-    labels: Labelling, order: list[int], lead: Measure, options: BootstrapOptions, generator: torch.Generator | None
-) -> ResultsByMeasure[Difference] | None:
+    labels: Labelling,
+    order: list[int],
+    lead: Measure,
+    options: BootstrapOptions,
+    generator: torch.Generator | None,
+    first: list[int],
+    same: Tensor,
+) -> ResultsByMeasure[Difference]:
     others = order[1:MAX_COMPARED]
-    if not others:
-        return None
     found = paired_bootstrap(
         labels.true,
         labels.codes[order[0]],
         labels.codes[others],
         [lead],
-        _enough(options, len(others)),
+        max(options.n_resamples, needed(len(others), 1 - options.confidence_level)),
         options.confidence_level,
         rng=generator,
         resample=options.resample,
-        correction="holm",
+        keep_resamples=True,
         mask=labels.scored(order[0]) & labels.scored(others),
         item_dims=1,
     )
-    return replace(found, clusterings=tuple(labels.names[i] for i in others))
-
-
-def _enough(options: BootstrapOptions, comparisons: int) -> int:
-    """Resamples with which a comparison can pass Holm's correction."""
-    return max(options.n_resamples, int(np.ceil(2 * comparisons / (1 - options.confidence_level))) + comparisons)
-
-
-def _of_groups(
-    values: Tensor, order: list[int], lead: Measure, options: BootstrapOptions, generator: torch.Generator | None
-) -> tuple[ResultsByMeasure[Interval], ResultsByMeasure[Difference] | None]:
-    """Intervals and differences of means over groups ``(B, G)``, by resampling the groups.
-
-    A p-value is at least ``2^(1 - G)``, the least that the signs of ``G`` differences can have.
-    """
-    others = order[1:MAX_COMPARED]
-    groups, count = values.shape[1], _enough(options, len(others))
-    drawn = torch.randint(groups, (count, groups), generator=generator).to(values.device)
-    weights = values.new_zeros(count, groups).scatter_add_(1, drawn, values.new_ones(drawn.shape))
-    ranked = values[order[:MAX_RANKED]]
-    known = ~ranked.isnan()
-    draws = (weights @ ranked.nan_to_num(0.0).mT) / (weights @ known.double().mT)  # (R, B)
-    estimate = ranked.nanmean(1)
-    settings = {"n_resamples": count, "confidence_level": options.confidence_level, "method": "percentile"}
-    settings |= {"resampled": "groups", "population": POPULATIONS["groups"]}
-    interval = Interval(estimate=estimate, bias=draws.nanmean(0) - estimate, **_spread(draws, options))
-    intervals = ResultsByMeasure({lead.name: interval}, settings, estimate.shape, {})
-    if not others:
-        return intervals, None
-    rest = slice(1, len(others) + 1)
-    tolerance = rounding_tolerance(estimate[:1])
-    difference = without_rounding(estimate[:1] - estimate[rest], tolerance)
-    differences = without_rounding(draws[:, :1] - draws[:, rest], tolerance)
-    # draws of few groups that all agree never disagree: no test of their signs has a smaller p-value than this
-    least = 2.0 ** (1 - (known[:1] & known[rest]).sum(1).double())
-    p_value = two_sided(differences, torch.zeros_like(difference), tolerance).maximum(least).clamp(max=1.0)
-    floor = min(1.0, max(2 / (count + 1), float(least.min())) * len(others))
-    record = Difference(
-        estimate_a=estimate[:1].expand(len(others)),
-        estimate_b=estimate[rest],
-        difference=difference,
-        p_value=p_value,
-        p_adjusted=adjust(p_value, "holm"),
-        **_spread(differences, options),
-    )
-    compared = settings | {"correction": "holm", "smallest_p_adjusted": floor}
-    return intervals, ResultsByMeasure({lead.name: record}, compared, difference.shape, {})
-
-
-def _spread(draws: Tensor, options: BootstrapOptions) -> dict[str, Any]:
-    """Percentile interval and standard deviation of ``(R, B)`` draws, without those of groups that have no score."""
-    level = (1 - options.confidence_level) / 2
-    known = ~draws.isnan()
-    away = (draws - draws.nanmean(0)).nan_to_num(0.0)
-    return {
-        "low": torch.nanquantile(draws, level, 0),
-        "high": torch.nanquantile(draws, 1 - level, 0),
-        "standard_error": ((away**2).sum(0) / (known.sum(0) - 1).clamp(min=1)).sqrt(),
-    }
+    found = replace(found, clusterings=tuple(labels.names[i] for i in others))
+    return with_intervals(found, lead, first, same)
 
 
 class Best(NamedTuple):

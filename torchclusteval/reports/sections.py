@@ -13,7 +13,6 @@ from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, pl
 from torchclusteval.plots.scores import difference_series, draw_series, score_series
 from torchclusteval.reports import summary
 from torchclusteval.reports.evidence import (
-    FEW_GROUPS,
     MAX_RANKED,
     Best,
     Evidence,
@@ -22,6 +21,7 @@ from torchclusteval.reports.evidence import (
     with_labels,
 )
 from torchclusteval.reports.page import Cell, name, note, paragraph, picture, table, text
+from torchclusteval.reports.tested import GOAL
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
 from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.scores import Scores
@@ -91,22 +91,27 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     drawn = found.intervals.settings
     how = f"; {level} intervals come from drawing {drawn['resampled']}, and stand for {drawn['population']}"
     if labels.groups is not None:
-        how = ", the mean over the groups of items; intervals come from drawing groups again"
+        how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
     out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
     out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
-    columns = (names, record.estimate, record.low, record.high)
-    axes = draw_series(score_series(lead.name, lead.better, *columns, f"{level} intervals"), None)
-    out += picture(axes, f"{lead.name} of {len(shown)} clusterings with intervals, the best first")
+    spans = not summary.few_groups(labels, found)
+    low, high = (record.low, record.high) if spans else (None, None)
+    series = score_series(lead.name, lead.better, names, record.estimate, low, high, f"{level} intervals")
+    beside = " with intervals" if spans else ""
+    out += picture(draw_series(series, None), f"{lead.name} of {len(shown)} clusterings{beside}, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
     partial = bool((labels.scored().sum(1) < items).any())
     header = ["", "clustering", lead.name, "interval"]
+    header += ["all items"] * (found.together is not None)
     header += ["pooled"] * (found.pooled is not None) + ["scored"] * partial
     rows: Rows = []
     for rank, i in enumerate(shown):
         low, high = float(record.low[rank]), float(record.high[rank])
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i]), (summary.between(low, high), low)]
+        if found.together is not None:
+            row.append(float(found.together[lead.name][i]))
         if found.pooled is not None:
             row.append(float(found.pooled[lead.name][i]))
         if partial:
@@ -119,11 +124,13 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         rest = rest[~rest.isnan()]
         span = _span(*(format_number(float(x)) for x in ((rest.min(), rest.max()) if len(rest) else (np.nan, np.nan))))
         out += note(f"Shown are the best {len(shown)} of {count}; the others score {span}.")
-    if summary.few_groups(labels):
+    if not spans:
         out += note(
-            f"There are {len(labels.group_names)} groups: with fewer than {FEW_GROUPS} the intervals say little more "
-            "than the lowest and the highest score of a group, and no difference can be told from chance at 95 %."
+            f"There are {len(labels.group_names)} groups: too few for an interval of {level}, and for any difference "
+            "to be told from chance at this level."
         )
+    if found.together is not None:
+        out += note("<i>all items</i> is the score of the items of all groups together.")
     if found.pooled is not None:
         out += note("<i>pooled</i> adds up the sums of the groups, then scores (micro average).")
     return out
@@ -144,23 +151,28 @@ def _typical(labels: Labelling, found: Evidence) -> str:
 def _differences(labels: Labelling, found: Evidence) -> str:
     record, settings = found.differences[found.lead.name], found.differences.settings
     given, best = summary.verdicts(labels, found), labels.names[found.best]
-    others = len(given)
+    others, tests = len(given), settings["comparisons"]
     names = [labels.names[i] for i in found.order[1 : others + 1]]
-    times = f"{others} comparison{'s' * (others != 1)}"
-    drawn = "groups of items" if labels.groups is not None else settings["resampled"]
+    times = f"{tests} comparison{'s' * (tests != 1)}"
+    drawn = settings["resampled"]
     after = "the clustering after it" if others == 1 else f"each of the {others} clusterings after it"
+    again = f"on the same {drawn} drawn again {settings['n_resamples']} times"
+    if labels.groups is not None:
+        again = f"over {settings['n_resamples']} subsets of the groups of items, as if the two were exchanged in each"
     out = paragraph(
-        f"The difference of {text(best)} to {after}, on the same {drawn} drawn again {settings['n_resamples']} times. "
+        f"The difference of {text(best)} to {after}, {again}. "
         f"A difference is real where its p-value, adjusted for {times} (Holm), is below "
-        f"{1 - settings['confidence_level']:.2g}: that holds for <b>{given.count(summary.REAL)}</b> of them."
+        f"{1 - settings['confidence_level']:.2g}: that holds for <b>{given.count(summary.REAL)}</b> of them. "
+        "Intervals are adjusted alike: they leave out 0 where the difference is real, and only there. Equal partitions "
+        "count as one."
     )
-    if not summary.can_be_real(found):
+    if tests and not summary.can_be_real(found):
         least = format_number(settings["smallest_p_adjusted"])
         few = f"with {summary.groups_of(labels)} and {times} adjusted p-values are at least {least}"
         out += paragraph(f"No difference can be shown here: {few}.")
-    span = f"{summary.confidence_of(found)} intervals"
+    span = "" if bool(record.low.isnan().all()) else f"{summary.confidence_of(found)} intervals"
     axes = draw_series(difference_series(found.lead.name, best, "another", names, record, span), None)
-    out += picture(axes, f"differences of {best} to the others, with intervals")
+    out += picture(axes, f"differences of {best} to the others{', with intervals' if span else ''}")
     shown = [summary.p_shown(found, p) for p in record.p_adjusted.tolist()]
     columns = (x.tolist() for x in (record.difference, record.low, record.high, record.p_adjusted))
     rows: Rows = [
@@ -169,7 +181,8 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     ]
     out += table(["clustering", "difference", "interval", "p adjusted", "verdict"], rows, words=(0, 4))
     if any(p.startswith("≤") for p in shown):
-        out += note("≤: the smallest value that this number of draws and comparisons can give.")
+        more = f"down to {GOAL:g} take {2 * tests / GOAL - 1:.0f} draws (n_resamples=, --resamples)"
+        out += note(f"≤: the smallest value that this number of draws and comparisons can give. Values {more}.")
     out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.differences.notes)
     return out + note(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller."
@@ -238,9 +251,9 @@ def _by_group(labels: Labelling, found: Evidence) -> str:
     lead, values, tables = found.lead, found.by_group.cpu(), found.tables[found.best].to("cpu")
     ids = [labels.group_names[int(i)] for i in tables.groups.tolist()] if tables.groups is not None else []
     known = [i for i, x in enumerate(values.tolist()) if x == x]
-    order = sorted(known, key=lambda i: float(values[i]) if lead.better == "higher" else -float(values[i]))
+    order = sorted(known, key=lambda i: -float(values[i]) if lead.better == "higher" else float(values[i]))
     out = paragraph(
-        f"{text(labels.names[found.best])}: {name(lead.name)} of each group of items, the worst first; "
+        f"{text(labels.names[found.best])}: {name(lead.name)} of each group of items, the best first; "
         f"{_span(*(format_number(float(values[order[at]])) for at in (0, -1)))}."
     )
     names = tuple(ids[i] for i in order)
@@ -258,18 +271,19 @@ def _by_group(labels: Labelling, found: Evidence) -> str:
         rows.append([f"{ids[g]} / {labels.classes[i]}", -size, iou, *shares])
     out += "<h3>Its weakest classes</h3>"
     out += _cut_table(["group / class", "size", "iou", "precision", "recall"], rows)
-    worst = with_labels(labels, tables[order[0]], _names(tables[order[0]].clusters))
-    drawn = picture(plot_table(worst), f"matched table of {ids[order[0]]}")
-    return f"{out}<h3>Its worst group: {text(ids[order[0]])}</h3>{drawn}"
+    last = order[-1]
+    worst = with_labels(labels, tables[last], _names(tables[last].clusters))
+    drawn = picture(plot_table(worst), f"matched table of {ids[last]}")
+    return f"{out}<h3>Its worst group: {text(ids[last])}</h3>{drawn}"
 
 
 def _stability(labels: Labelling, found: Evidence) -> str:
     stability, runs, best = found.stability, len(found.compared) - 1, labels.names[found.best]
     which = "the other clusterings" if runs == len(labels.names) - 1 else f"the {runs} next best clusterings"
     out = paragraph(
-        f"Each cluster of {text(best)} beside the most similar cluster of {which}, by the Jaccard index: from .75 a "
-        "cluster is stable, below .6 it is not to be trusted. Clusterings of different methods or numbers of clusters "
-        "are a harder test than resamples of one method."
+        f"Each cluster of {text(best)} beside the most similar cluster of {which}, by the Jaccard index, the most "
+        "stable first: from .75 a cluster is stable, below .6 it is not to be trusted. Clusterings of different "
+        "methods or numbers of clusters are a harder test than resamples of one method."
     )
     unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
     if unscored:
@@ -284,7 +298,7 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     keys = ("mean_jaccard", "recovered", "dissolved", "prediction_strength")
     columns = (getattr(stability, key).tolist() for key in ("size", "runs", *keys))
     rows: Rows = [[str(label), *values] for label, *values in zip(stability.labels.tolist(), *columns, strict=True)]
-    rows.sort(key=lambda row: -1.0 if row[3] != row[3] else float(row[3]))  # type: ignore[arg-type]
+    rows.sort(key=lambda row: 1.0 if row[3] != row[3] else -float(row[3]))  # type: ignore[arg-type]
     return out + _cut_table(["cluster", "size", "runs", *keys], rows)
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference.cluster_recovery import ClusterStability
-from torchclusteval.reports.evidence import FEW_GROUPS, Best, Evidence, Labelling
+from torchclusteval.reports.evidence import Best, Evidence, Labelling
 from torchclusteval.reports.page import name, text
+from torchclusteval.reports.tested import passes
 
 REAL, ALIKE, SAME, UNSCORED = "real", "not told apart", "the same partition as", "no score"
 
@@ -21,7 +22,7 @@ def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list
     value = format_number(float(found.scores[found.lead.name][found.best]))
     count, record = len(labels.names), found.intervals[found.lead.name]
     span = f" ({confidence_of(found)} interval {between(record.low[0], record.high[0])})"
-    span = "" if few_groups(labels) else span
+    span = "" if bool(record.low[0].isnan()) else span
     first = f"{best} is the best of {count} by {lead}:" if count > 1 else f"{best} has {lead}"
     points = [f"{first} {value}{span}."]
     if found.differences is not None:
@@ -35,7 +36,7 @@ def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list
             many = f"{int(sizes[at])} item{'s' * (sizes[at] != 1)}"
             points.append(f"Its weakest class is {text(labels.classes[at])}, {many}: {worst}.")
     if found.stability is not None:
-        points.append(_coming_back(labels, found.stability))
+        points.append(_coming_back(labels, found.stability, found.best))
     return points
 
 
@@ -60,7 +61,7 @@ def _beside_the_best(labels: Labelling, found: Evidence) -> list[str]:
     return points
 
 
-def _coming_back(labels: Labelling, stability: ClusterStability) -> str:
+def _coming_back(labels: Labelling, stability: ClusterStability, best: int) -> str:
     jaccard = stability.mean_jaccard
     count, stable, doubtful = len(jaccard), int((jaccard >= 0.75).sum()), int((jaccard < 0.6).sum())
     unknown = int(jaccard.isnan().sum())
@@ -72,8 +73,11 @@ def _coming_back(labels: Labelling, stability: ClusterStability) -> str:
         (unknown, _verb(unknown, "has", "have") + " no items there"),
     )
     said = ", ".join(f"{number} {words}" for number, words in parts if number)
-    each = "" if labels.groups is None else ", one by one in each group"
-    return f"Of its {count} cluster{'s' * (count != 1)}{each}, looked for in the other clusterings, {said}."
+    if labels.groups is None:
+        return f"Of its {count} cluster{'s' * (count != 1)}, looked for in the other clusterings, {said}."
+    whole = len(labels.codes[best][labels.kept[best]].unique())
+    one = f"its {whole} cluster{'s' * (whole != 1)} {_verb(whole, 'is', 'are')} in {count} parts"
+    return f"Taken group by group, {one}. Of these, looked for in the same groups of the other clusterings, {said}."
 
 
 def _verb(count: int, one: str, many: str) -> str:
@@ -83,7 +87,7 @@ def _verb(count: int, one: str, many: str) -> str:
 def verdicts(labels: Labelling, found: Evidence) -> list[str]:
     """Of each clustering after the best: ``REAL``, ``ALIKE``, ``UNSCORED``, or what it is the same partition as."""
     record, same = found.differences[found.lead.name], f"{SAME} {labels.names[found.best]}"
-    columns = (record.difference.tolist(), found.same.tolist(), (record.p_adjusted < _level(found)).tolist())
+    columns = (record.difference.tolist(), found.same.tolist(), passes(record.p_adjusted, _level(found)).tolist())
     return [
         UNSCORED if difference != difference else same if equal and not difference else REAL if real else ALIKE
         for difference, equal, real in zip(*columns, strict=True)
@@ -96,9 +100,10 @@ def can_be_real(found: Evidence) -> bool:
 
 
 def p_shown(found: Evidence, p: float) -> str:
-    """An adjusted p-value; the smallest that the draws can give is a bound."""
-    least = found.differences.settings["smallest_p_adjusted"] * (1 + 1e-9)
-    return ("≤ " if p <= least and p < _level(found) else "") + format_number(p)
+    """An adjusted p-value; the smallest that random draws can give is a bound."""
+    settings = found.differences.settings
+    bound = not str(settings["resampled"]).startswith("all subsets") and p < _level(found)
+    return ("≤ " if bound and p <= settings["smallest_p_adjusted"] * (1 + 1e-9) else "") + format_number(p)
 
 
 def _level(found: Evidence) -> float:
@@ -106,9 +111,10 @@ def _level(found: Evidence) -> float:
     return 1.0 - float(found.differences.settings["confidence_level"])
 
 
-def few_groups(labels: Labelling) -> bool:
-    """Whether an interval says little more than the lowest and the highest score of a group."""
-    return labels.groups is not None and len(labels.group_names) < FEW_GROUPS
+def few_groups(labels: Labelling, found: Evidence) -> bool:
+    """Whether the groups are too few for an interval of the level."""
+    level = 1 - found.intervals.settings["confidence_level"]
+    return labels.groups is not None and 2.0 ** (1 - len(labels.group_names)) >= level
 
 
 def groups_of(labels: Labelling) -> str:
@@ -121,4 +127,6 @@ def confidence_of(found: Evidence) -> str:
 
 
 def between(low: Any, high: Any) -> str:
+    if float(low) != float(low):
+        return "none"
     return f"{format_number(float(low))} to {format_number(float(high))}"

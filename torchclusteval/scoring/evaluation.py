@@ -96,11 +96,7 @@ def evaluate_tables(
 
 
 def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None) -> dict[Measure, bool]:
-    """The measures with this value of 0/0, where they have the option.
-
-    Raises:
-        ValueError: it is neither None, nan nor a number from 0 to 1, or no measure has the option.
-    """
+    """The measures with this value of 0/0, where they have the option; raise if none has."""
     if zero_division is None:
         return chosen
     check_zero_division(zero_division)
@@ -123,12 +119,9 @@ def _with(measure: Measure, zero_division: float) -> Measure:
 def split_applicable(
     tables: ContingencyTables, chosen: Mapping[Measure, bool], *, common_only: bool = False
 ) -> tuple[list[Measure], dict[str, str]]:
-    """The measures that these tables allow, and the reasons for those of a set that they do not.
+    """The measures that these tables allow, and why others of a set are left out; raise on others that were named.
 
     With ``common_only``, measures of items that only one side groups are not allowed where there are such items.
-
-    Raises:
-        ValueError: a measure that was named does not apply.
     """
     check_tables(tables)
     kept: list[Measure] = []
@@ -419,11 +412,7 @@ def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: flo
 def with_parts(
     kept: list[Measure], skipped: dict[str, str], chosen: Mapping[Measure, bool]
 ) -> tuple[list[Measure], dict[str, str]]:
-    """The measures that sums define, and those that are left out with the reason.
-
-    Raises:
-        ValueError: a measure that was named is not defined by sums.
-    """
+    """The measures that sums define, and why others are left out; raise on others that were named."""
     for measure in kept:
         if measure.parts is not None:
             continue

@@ -134,7 +134,7 @@ class LabelVocabulary:
             count, names = len(used), decode_integers(used, self.kind or "integer")
         places = torch.full_like(numbers, count)
         places[~is_last] = found
-        return places, count, names if count else None, is_last
+        return places, count, names, is_last
 
 
 _KINDS = {"integer": "whole numbers", "boolean": "booleans", "unsigned": "uint64 numbers", "text": "strings"}

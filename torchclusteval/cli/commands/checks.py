@@ -1,7 +1,6 @@
 """Arguments of several commands, checked before the work: measures, device, outputs."""
 
 import argparse
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 from torchclusteval.cli.options import print_note, unit_of
 from torchclusteval.common.formatting import shortened
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
 from torchclusteval.scoring.no_clusterings import IS_TRUTH
@@ -36,12 +36,7 @@ def parse_list(text: str) -> list[str]:
 
 def parse_device(name: str | None) -> torch.device:
     """The device of a name, if it works here."""
-    try:
-        torch.ones(1, dtype=torch.float64, device=name).sum().item()
-    except (RuntimeError, AssertionError, TypeError) as error:
-        got = f"{name!r} ({textwrap.shorten(str(error), 90, placeholder='...')})"
-        raise ValueError(f"--device: expected one that works here, like cpu or cuda; got {got}") from None
-    return torch.device(name or "cpu")
+    return check_device(name or "cpu")
 
 
 def check_noise(arguments: argparse.Namespace) -> None:
@@ -52,7 +47,7 @@ def check_noise(arguments: argparse.Namespace) -> None:
 
 def check_seed(arguments: argparse.Namespace) -> None:
     """Raise where there is a seed, or a unit, of no draws."""
-    for flag, given in (("--seed", arguments.seed), ("--resample", unit_of(arguments))):
+    for flag, given in (("--seed", arguments.seed), ("--resamples", unit_of(arguments))):
         if given is not None and arguments.confidence_level is None and arguments.resamples is None:
             raise ValueError(f"{flag}: expected --confidence-level or --resamples too; got none")
 

@@ -8,7 +8,8 @@ from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.inference import cluster_stability
 
 _COLUMNS = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")

@@ -6,7 +6,8 @@ from torchclusteval.cli.commands.checks import check_noise, check_printing, pars
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.printing import Table, as_csv, as_json, render
-from torchclusteval.cli.reading.read import hold_files, parse_selection
+from torchclusteval.cli.reading.held import hold_files
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import pairwise, transitions

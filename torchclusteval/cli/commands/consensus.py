@@ -9,7 +9,8 @@ from torchclusteval.cli.commands.files import Written, check_label_file, names_o
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus
 from torchclusteval.labels.vocabulary import Vocabulary
@@ -38,11 +39,11 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.label_file is not None:
         shares, share_places = np.unique(agreement, return_inverse=True)
         columns = [
-            *names_of_rows(rows, asked.read.id_column),
+            *names_of_rows(rows, asked.id_column),
             Written("consensus", [None if x == given.missing else x for x in labels], places),
             Written("agreement", shares.tolist(), np.where(np.isnan(agreement), -1, share_places)),
         ]
-        write_label_file(arguments.label_file, columns, asked.read.missing)
+        write_label_file(arguments.label_file, columns, asked.spellings)
     state = f"after {found.rounds} rounds" if found.converged else f"not settled after {found.rounds} rounds"
     mean = format_number(_mean(agreement))
     head = f"{len(held)} clusterings of {len(places)} items: mean agreement {mean} ({state})\n\n"

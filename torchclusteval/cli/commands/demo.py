@@ -8,7 +8,8 @@ from shlex import quote
 from torchclusteval.cli.commands.ranking import best_first, rows_of
 from torchclusteval.cli.options import terminal_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.read import Selection, hold_files
+from torchclusteval.cli.reading.held import hold_files
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables

@@ -16,7 +16,8 @@ from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.results import Difference, ResultsByMeasure
@@ -90,7 +91,13 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
     if arguments.truth is not None or arguments.by is not None:
         given = "--truth" if arguments.truth is not None else "--by"
         raise ValueError(f"{given}: expected a table of labels, whose columns it names; got {arguments.files[0]}")
-    read = read_responses(arguments.files, arguments.on_duplicate)
+    try:
+        read = read_responses(arguments.files, "error")
+    except ValueError as error:
+        if "--on-duplicate" not in str(error):
+            raise
+        print_note(f"note: mentions in two entities are kept in the first ({str(error).partition(' (')[0]})")
+        read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
     if against not in read.names or len(read.names) < 2:
         expected = "a response beside another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"

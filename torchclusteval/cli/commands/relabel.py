@@ -10,8 +10,8 @@ from torchclusteval.cli.commands.labels import Given, given_labels, label_array
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.held import Label, listed
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import Label, hold_table, listed
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.labels.renaming import new_labels
 from torchclusteval.labels.spelled import whole_number
@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> str:
         clusters = as_objects(tables[i].clusters, tables.shape[-1])
         matched = {x: y for x, y in zip(clusters.tolist(), of_classes.tolist(), strict=True) if y is not None}
         renamed.append(_renamed(title, given, matched, known, noise, arguments.unmatched, fill))
-    written = [*names_of_rows(rows, asked.read.id_column), Written(truth.title, classes, places), *renamed]
-    write_label_file(arguments.label_file, written, asked.read.missing)
+    written = [*names_of_rows(rows, asked.id_column), Written(truth.title, classes, places), *renamed]
+    write_label_file(arguments.label_file, written, asked.spellings)
     note_ties(titles, matching.unique.reshape(-1).tolist())
     n_matched = (matching.class_of_cluster >= 0).sum(-1)
     n_clusters = (tables.cluster_sizes > 0).sum(-1)

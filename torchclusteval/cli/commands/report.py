@@ -13,7 +13,8 @@ from torchclusteval.cli.commands.checks import (
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.resampling import in_options
 from torchclusteval.cli.options import unit_of, warnings_as_notes
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
 from torchclusteval.reports import LIKE_NONE, REPORTED, ranking_measure, read_clusterings, write_report

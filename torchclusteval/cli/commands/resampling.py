@@ -16,8 +16,8 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
 _AT_COMMAND_LINE = {
-    "resample='items'": "--resample items",
-    "resample='classes'": "--resample classes",
+    "resample='items'": "--resamples items",
+    "resample='classes'": "--resamples classes",
     "permutation_test": "score --resamples R",
 }
 

@@ -32,8 +32,9 @@ from torchclusteval.cli.commands.ranking import (
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import Label
-from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
+from torchclusteval.cli.reading.held import Held, Label, hold_files, hold_table
+from torchclusteval.cli.reading.read import count_table
+from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
@@ -129,15 +130,14 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
     asked, device = parse_selection(arguments), parse_device(arguments.device)
     needs_labels = arguments.per in ("class", "cluster", "partition") or arguments.picture in _OF_GROUPS
     if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
-        counted = count_table(asked, arguments.truth, device)
-        if counted.rank > 0:  # all have the same scores
+        rank, counted = count_table(asked, arguments.truth, device)
+        if rank > 0:  # all have the same scores
             return None
-        tables = counted.tables
-        if tables is None:
-            return _held_task(arguments, list(counted.held), None, arguments.truth, asked, device, False)
+        if isinstance(counted, list):
+            return _held_task(arguments, counted, None, arguments.truth, asked, device, False)
         if arguments.noise != "singletons":
-            note_doubtful(no_clusterings(tables, counted.names, few=1))
-        return _Task(counted.names, counted.n_items, arguments.truth, tables)
+            note_doubtful(no_clusterings(counted.tables, counted.names, few=1))
+        return _Task(counted.names, counted.n_items, arguments.truth, counted.tables)
     return _held_task(arguments, *_hold(arguments, asked), asked, device, needs_labels)
 
 

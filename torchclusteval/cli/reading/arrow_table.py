@@ -1,11 +1,12 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Source
-from torchclusteval.cli.reading.table import ReadOptions, read_ahead, read_column, wrong_label
+from torchclusteval.cli.reading.table import read_ahead, read_column, wrong_label
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource, index_columns
@@ -18,7 +19,7 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"ORC": "
 class ArrowTable:
     """A columnar file."""
 
-    def __init__(self, source: Source, kind: str, options: ReadOptions) -> None:
+    def __init__(self, source: Source, kind: str, asked: Selection) -> None:
         self._arrow = import_optional("pyarrow", "cli")
         self.path, self._source, self._kind = source.path, source, kind
         try:
@@ -32,7 +33,7 @@ class ArrowTable:
             raise ValueError(f"{self.path}: header: expected different names; two columns are {doubled!r}")
         index = index_columns(schema)
         index = index if len(index) == 1 else []
-        self.row_names = options.id_column if options.id_column in names else next(iter(index), None)
+        self.row_names = asked.id_column if asked.id_column in names else next(iter(index), None)
         self.names = [name for name in schema.names if name not in (self.row_names, *index)]
 
     def _open(self) -> Any:
@@ -55,11 +56,8 @@ class ArrowTable:
         reason = str(error).split("\n")[0]
         return ValueError(f"{self.path}: expected a complete {self._kind} file; it is damaged ({reason})")
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set(names)  # the file knows which are
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         n_rows = 0
         try:

@@ -2,15 +2,16 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from torchclusteval.cli.reading.dialect import Dialect
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Rows, Source
-from torchclusteval.cli.reading.table import ReadOptions, WrongKindError, read_ahead, read_column
+from torchclusteval.cli.reading.table import WrongKindError, read_ahead, read_column
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
@@ -25,24 +26,25 @@ _ROWS_PER_BLOCK = 512  # at least, of long rows
 class CsvTable:
     """A text file with a row an item."""
 
-    def __init__(self, source: Source, dialect: Dialect, options: ReadOptions) -> None:
+    def __init__(self, source: Source, dialect: Dialect, asked: Selection) -> None:
         self._arrow, self._csv = import_optional("pyarrow", "cli"), import_optional("pyarrow.csv", "cli")
-        self._source, self._dialect, self.path, self._missing = source, dialect, source.path, options.missing
+        self._source, self._dialect, self.path, self._missing = source, dialect, source.path, asked.spellings
         self._cells = {name: i for i, name in enumerate(dialect.names)}
-        self.names = [name for name in dialect.names if name != options.id_column and name]
-        self.row_names = options.id_column if options.id_column in self._cells else None
+        self.names = [name for name in dialect.names if name != asked.id_column and name]
+        self.row_names = asked.id_column if asked.id_column in self._cells else None
         if self.row_names is None and dialect.has_row_names:
             self.row_names = ""
 
-    def integers(self, names: Sequence[str]) -> set[str]:
+    def _integers(self, names: Collection[str]) -> set[str]:
+        """The columns that hold whole numbers in the first rows."""
         columns = dict(enumerate(zip_longest(*self._dialect.sample[:_GUESS_ROWS], fillvalue="")))
         cells = {name: set(map(str.strip, columns.get(self._cells[name], ()))) for name in names}
         return {name for name in names if all(map(is_plain, cells[name] - self._missing - {""}))}
 
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
-        n_rows = 0
+        n_rows, integers = 0, self._integers({*names} - {*as_text})
         with self._source.open() as stream:
             rows = Rows(stream, self.path, self._dialect)
             try:
@@ -64,7 +66,7 @@ class CsvTable:
             raise rows.bad_text  # bytes of a letter may meet where a quote is taken away
         if rows.has_hexadecimal and integers:
             raise WrongKindError  # pyarrow takes 0x10 for 16
-        if rows.has_quote and (rows.has_empty_line or n_rows != rows.n_lines + 1):
+        if rows.has_quote and (rows.has_empty_line or n_rows != rows.n_lines):
             self._check_quotes()
 
     def _batches(self, rows: Rows, names: Sequence[str], integers: set[str]) -> Iterator[Any]:
@@ -114,7 +116,12 @@ class CsvTable:
         """Raise where a quote that is left open hides rows; only needed where a cell holds a line break."""
         with self._source.open() as stream:
             rows = Rows(stream, self.path, self._dialect)
-            reader = csv.reader(rows.lines(), delimiter=self._dialect.delimiter, strict=True)
+            lines = (
+                line.decode("utf-8", "surrogateescape") + "\n"
+                for piece in rows.pieces(_BLOCK_BYTES)
+                for line in piece.split(b"\n")[:-1]
+            )
+            reader = csv.reader(lines, delimiter=self._dialect.delimiter, strict=True)
             try:
                 for row in reader:
                     if not row:

@@ -3,11 +3,11 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torchclusteval.labels.spelled import SPELLINGS, is_number
 
-DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+_DELIMITERS = "\t,;| "
 _MAX_ROWS = 200  # rows that are examined
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
@@ -33,10 +33,6 @@ class Dialect:
     def has_row_names(self) -> bool:
         return self.names[0] == ""
 
-    def shifted(self, size: int) -> "Dialect":
-        """The dialect of a file with these many more bytes at its beginning."""
-        return replace(self, body=self.body + size)
-
 
 def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of CSV, each with the line on which it ends."""
@@ -46,7 +42,7 @@ def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tu
         yield reader.line_num, row
 
 
-def find_dialect(head: str, path: str, delimiter: str | None, header: str, complete: bool) -> Dialect:
+def find_dialect(head: str, path: str, header: str, complete: bool) -> Dialect:
     """The dialect of a file that begins with this text, or, if it is ``complete``, consists of it.
 
     ``header`` is ``"yes"``, ``"no"``, or ``"auto"`` for one unless the first row holds numbers only.
@@ -56,13 +52,11 @@ def find_dialect(head: str, path: str, delimiter: str | None, header: str, compl
     while skipped < len(lines) and not lines[skipped].strip():
         skipped += 1
     marked = re.fullmatch(r'"?sep=(.)"?', lines[skipped].strip("\r\n")) if skipped < len(lines) else None
-    if marked is not None:
-        delimiter = marked[1] if delimiter is None else delimiter
-        skipped += 1
+    skipped += marked is not None
     kept = lines[skipped:] if complete or len(lines) < skipped + 3 else lines[skipped:-1]
     if not kept:
         raise ValueError(f"{path}: expected rows of labels below the header; got none")
-    delimiter = delimiter or _delimiter(kept)
+    delimiter = _delimiter(kept) if marked is None else marked[1]
     rows = _head_rows(kept, delimiter)
     (header_end, first), below = rows[0], [row for _, row in rows[1:]]
     names = [cell.strip() for cell in first]
@@ -113,7 +107,7 @@ def _head_rows(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str
 def _delimiter(lines: Sequence[str]) -> str:
     """What divides the first rows into equally many cells, as many as possible; a comma where nothing does."""
     best, most = ",", (0.0, 1.0)
-    for delimiter in DELIMITERS.values():
+    for delimiter in _DELIMITERS:
         if not any(delimiter in line for line in lines[: _MAX_ROWS + 1]):
             continue
         header, *below = (row for _, row in _head_rows(lines, delimiter))

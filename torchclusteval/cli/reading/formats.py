@@ -1,15 +1,17 @@
 """A path -> the table in it, by the first bytes of the file."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.arrow_table import MAGIC, ArrowTable
 from torchclusteval.cli.reading.csv_table import CsvTable
 from torchclusteval.cli.reading.dialect import find_dialect
 from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import PACKINGS, Source
-from torchclusteval.cli.reading.table import ReadOptions, Table
+from torchclusteval.cli.reading.table import Table
 from torchclusteval.common.other_formats import other_format
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
@@ -19,31 +21,31 @@ _NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
 _BINARY = ("npy", "npz", "parquet", "pq", "feather", "arrow", "orc", "h5ad")  # suffixes of files that are no text
 
 
-def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
+def open_table(path: str, asked: Selection, *, is_table: bool) -> Table:
     """The table in a file, in a folder of parts of one table, or in standard input (``-``).
 
     ``is_table``: columns need names, so that text has a header.
     """
     if os.path.isdir(path):
-        return _parts(path, options)
+        return _parts(path, asked)
     source = Source(path)
     head, complete = source.head()
     if not head.strip():
         raise ValueError(f"{path}: expected labels; the file is empty")
     kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
     is_numpy = head.startswith(_NUMPY)
-    if (is_numpy or kind is not None) and options.header != "auto":
+    if (is_numpy or kind is not None) and asked.header != "auto":
         print_note(f"note: {path}: --header has no effect on this file, which is not text")
     if is_numpy:
         return ArrayTable(path, load_arrays(source.all_bytes(), path))
     if kind is not None:
-        return ArrowTable(source, kind, options)
+        return ArrowTable(source, kind, asked)
     _check_suffix(source)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path}: expected UTF-8 text; got UTF-16 (save it as CSV in UTF-8)")
     if b"\0" in head:
         raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
-    return _text_table(source, head, complete, options, is_table)
+    return _text_table(source, head, complete, asked, is_table)
 
 
 def _check_suffix(source: Source) -> None:
@@ -57,24 +59,24 @@ def _check_suffix(source: Source) -> None:
         raise ValueError(f"{source.path}: expected a .{suffix} file, as its name says; it is another, or damaged")
 
 
-def _text_table(source: Source, head: bytes, complete: bool, options: ReadOptions, is_table: bool) -> Table:
+def _text_table(source: Source, head: bytes, complete: bool, asked: Selection, is_table: bool) -> Table:
     mark = 3 * head.startswith(b"\xef\xbb\xbf")
     text = head[mark:].decode("utf-8", "surrogateescape")
     other = other_format(text)
     if other is not None:
         raise ValueError(f"{source.path}: expected files of labels; got {other}")
-    header = "yes" if is_table and options.header == "auto" else options.header
-    dialect = find_dialect(text, source.path, options.delimiter, header, complete)
+    header = "yes" if is_table and asked.header == "auto" else asked.header
+    dialect = find_dialect(text, source.path, header, complete)
     if len(dialect.names) == 1:
-        return ListTable(_decoded(source.all_bytes(), source.path), source.path, options, is_table=is_table)
+        return ListTable(_decoded(source.all_bytes(), source.path), source.path, asked, is_table=is_table)
     if any("\udc80" <= x <= "\udcff" for name in dialect.names for x in name):
         raise ValueError(f"{source.path}: header: expected UTF-8 text; got other bytes (save it in UTF-8)")
-    dialect = dialect.shifted(mark)
-    if dialect.has_row_names and dialect.has_unnamed_cell and options.id_column is None:
+    dialect = replace(dialect, body=dialect.body + mark)
+    if dialect.has_row_names and dialect.has_unnamed_cell and asked.id_column is None:
         print_note(f"note: {source.path}: rows have one cell more than the header; the first is the name of the row")
     if dialect.ends_in_delimiter and dialect.has_unnamed_cell:
         print_note(f"note: {source.path}: rows have one cell more than the header; the last, always empty, is left out")
-    return CsvTable(source, dialect, options)
+    return CsvTable(source, dialect, asked)
 
 
 def _decoded(data: bytes, path: str) -> str:
@@ -98,18 +100,15 @@ class PartsTable:
         self.names, self.row_names = first.names, first.row_names
         self._starts = [0]
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set.intersection(*(part.integers(names) for part in self._parts))
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         self._starts = [0]
         for i, part in enumerate(self._parts):
             if progress is not None:
                 progress(i, len(self._parts))
             n_rows = 0
-            for block in part.blocks(names, integers):
+            for block in part.blocks(names, as_text):
                 n_rows += len(block[0].values)
                 yield block
             self._starts.append(self._starts[-1] + n_rows)
@@ -119,10 +118,10 @@ class PartsTable:
         return f"{os.path.basename(self._parts[part].path)}, {self._parts[part].place(row - self._starts[part])}"
 
 
-def _parts(path: str, options: ReadOptions) -> Table:
+def _parts(path: str, asked: Selection) -> Table:
     names = [name for name in os.listdir(path) if not name.startswith(("_", "."))]
     files = [os.path.join(path, name) for name in in_natural_order(names)]
     files = [file for file in files if os.path.isfile(file)]
     if not files:
         raise ValueError(f"{path}: expected a file, or a directory of files of labels; got one without files")
-    return PartsTable(path, [open_table(file, options, is_table=True) for file in files])
+    return PartsTable(path, [open_table(file, asked, is_table=True) for file in files])

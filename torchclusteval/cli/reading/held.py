@@ -13,7 +13,7 @@ from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
 from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling, check_name, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
-from torchclusteval.labels.codes import bounds, compact_codes
+from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
 from torchclusteval.labels.spelled import BadSpellingError, leading_zeros, numbers_or_text
 from torchclusteval.streaming.distributed import rank_and_size
@@ -50,9 +50,9 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     if asked.files.count(STDIN) > 1:
         raise ValueError("standard input: expected '-' once among the files; got it twice")
     single = len(asked.files) == 1
-    tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
-    if asked.read.id_column is not None and all(table.row_names != asked.read.id_column for table in tables):
-        check_name(tables[0], asked.read.id_column, "--id")
+    tables = [open_table(path, asked, is_table=single) for path in asked.files]
+    if asked.id_column is not None and all(table.row_names != asked.id_column for table in tables):
+        check_name(tables[0], asked.id_column, "--id")
     if with_truth and len(tables[0].names) != 1:
         remedy = "for the columns of a single file, name the truth with --truth"
         if tables[0].path.endswith(".npy"):
@@ -83,7 +83,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
 
 def open_one(asked: Selection, named: Mapping[str, str]) -> Table:
     """The table in the only file, which has the columns that options name (option -> column)."""
-    table, ids = open_table(asked.files[0], asked.read, is_table=True), asked.read.id_column
+    table, ids = open_table(asked.files[0], asked, is_table=True), asked.id_column
     for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
         check_name(table, name, flag)
         if name == ids and flag != "--id":
@@ -126,11 +126,11 @@ def hold(
     joins = len(asked.files) > 1 and asked.join != "position"
     if (joins or row_names) and table.row_names is not None:
         read.append(table.row_names)
-    spelled = {table.row_names} if row_names else set()
+    spelled = {table.row_names} if row_names and table.row_names is not None else set()
     try:
-        blocks = _read(table, read, table.integers(read) - spelled, progress)
+        blocks = _read(table, read, spelled, progress)
     except WrongKindError:
-        blocks = _read(table, read, set(), progress)
+        blocks = _read(table, read, {*read}, progress)
     if not blocks:
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
     return [
@@ -139,10 +139,10 @@ def hold(
     ]
 
 
-def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[LabelSource]]:
+def _read(table: Table, names: list[str], as_text: set[str], progress: Progress | None) -> list[list[LabelSource]]:
     return [
         [replace(column, values=_smallest(np.asarray(column.values))) for column in block]
-        for block in table.blocks(names, integers, progress)
+        for block in table.blocks(names, as_text, progress)
         if len(block[0].values)
     ]
 
@@ -172,18 +172,12 @@ def _smallest(codes: np.ndarray) -> np.ndarray:
 
 def listed(labels: LabelSource) -> tuple[list[Label], np.ndarray]:
     """Labels in order, and the place of each item's; -1: it has none."""
-    missing = labels.missing
-    if labels.vocabulary is not None:
-        places, known = np.asarray(labels.values, np.int64), labels.vocabulary.tolist()
-    elif missing is not None and missing.all():
-        places, known = np.empty(len(missing), np.int64), []
-    else:
-        values = torch.from_numpy(np.asarray(labels.values, np.int64))
-        keep = None if missing is None else torch.from_numpy(~missing)
-        low, high = bounds(values, keep)
-        codes, groups = compact_codes(values, keep, low, high - low + 1)
-        places, known = codes.long().numpy(), groups.tolist()
-    return known, places if missing is None else np.where(missing, -1, places)
+    gaps = labels.missing
+    if gaps is not None and gaps.all():
+        return [], np.full(len(gaps), -1)
+    ids = with_vocabulary(to_integers(labels, "labels", torch.device("cpu")))
+    places, known = ids.values.long().numpy(), [] if ids.vocabulary is None else ids.vocabulary.tolist()
+    return known, places if gaps is None else np.where(gaps, -1, places)
 
 
 def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[np.ndarray | None]:

@@ -2,17 +2,18 @@
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.dialect import rows_of
-from torchclusteval.cli.reading.table import ReadOptions, read_cells, read_column
+from torchclusteval.cli.reading.selection import Selection
+from torchclusteval.cli.reading.table import read_column
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import is_number
-from torchclusteval.labels.vocabulary import Vocabulary
 
 _ROWS = 1 << 16
 
@@ -25,11 +26,8 @@ class ArrayTable:
     def __init__(self, path: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.path, self._arrays, self.names = path, arrays, list(arrays)
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set(names)  # their types say which are
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         lengths = {len(self._arrays[name]): name for name in names}
         if len(lengths) > 1:
@@ -69,6 +67,10 @@ def load_arrays(data: bytes, path: str) -> dict[str, np.ndarray]:
             at = f"{path}: array {name!r}" if name else path
             remedy = " (label images: image.ravel() for each)" if array.ndim > 2 else ""
             raise ValueError(f"{at}: expected shape (N,) or (B, N) with N > 0; got {array.shape}{remedy}")
+        if array.dtype.kind == "U" and array.itemsize:
+            letters = np.ascontiguousarray(array).view(f"{array.dtype.str[0]}u4")
+            if (letters > sys.maxunicode).any():
+                raise ValueError(f"{path}: expected a complete .npy or .npz file; it is damaged (numbers of no letter)")
         if array.ndim == 1:
             arrays[name or "labels"] = array
         else:
@@ -81,12 +83,12 @@ class ListTable:
 
     row_names: str | None = None
 
-    def __init__(self, text: str, path: str, options: ReadOptions, *, is_table: bool) -> None:
-        self.path, self._missing = path, options.missing
+    def __init__(self, text: str, path: str, asked: Selection, *, is_table: bool) -> None:
+        self.path, self._missing = path, asked.spellings
         text = re.sub(r'^"?sep=.?"?[\r\n]+', "", text)
         if "\0" in text:
             raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
-        rows = [*rows_of(io.StringIO(text, newline=""), options.delimiter or "\t")]
+        rows = [*rows_of(io.StringIO(text, newline=""), "\t")]
         while rows and not "".join(rows[-1][1]).strip():
             rows.pop()
         while rows and not rows[0][1]:
@@ -95,12 +97,12 @@ class ListTable:
             if len(row) > 1:
                 raise ValueError(f"{path}: line {line}: expected one cell, as in the first line; got {len(row)}")
         self._lines, cells = [line for line, _ in rows], ["".join(row) for _, row in rows]
-        header = bool(cells) and ((is_table and options.header != "no") or self._has_header(cells, options.header))
+        header = bool(cells) and ((is_table and asked.header != "no") or self._has_header(cells, asked.header))
         name = cells.pop(0).strip() if header else "0"
         del self._lines[: int(header)]
         if not cells:
             raise ValueError(f"{path}: expected rows of labels below the header; got none")
-        if header and name in cells and options.header == "yes":
+        if header and name in cells and asked.header == "yes":
             line = self._lines[cells.index(name)]
             raise ValueError(f"{path}: line {line}: expected a label; got the header again (leave this line out)")
         self.names, self._cells = [name], cells
@@ -120,16 +122,11 @@ class ListTable:
         print_note(f"note: {self.path}: the first line, {first!r}, is taken as {what}; otherwise: --header {other}")
         return taken
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set()
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
-        words = Vocabulary()
-        codes = words.numbers_of(self._cells)
-        cells = [None if word.strip() in self._missing else word for word in words]
-        yield [read_cells(self, self.names[0], 0, codes, cells, self._missing)]
+        cells = np.array([None if cell.strip() in self._missing else cell for cell in self._cells], object)
+        yield [read_column(self, self.names[0], 0, cells, self._missing)]
 
     def place(self, row: int) -> str:
         return f"line {self._lines[row]}"

@@ -1,14 +1,14 @@
-"""The tables of the clusterings in a file against the truth; what commands need of reading is found here."""
+"""The tables of the clusterings in a file against the truth, counted block by block."""
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from torchclusteval.cli.reading.held import Held, Label, hold, hold_files, hold_table, name_gap, note_unseen, open_one
-from torchclusteval.cli.reading.selection import Selection, parse_selection, pick
-from torchclusteval.cli.reading.table import ReadOptions, Table, WrongKindError
+from torchclusteval.cli.reading.held import Held, Label, hold, name_gap, note_unseen, open_one
+from torchclusteval.cli.reading.selection import Selection, pick
+from torchclusteval.cli.reading.table import Table, WrongKindError
 from torchclusteval.common.checks import retain_freed_memory
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.sources import LabelSource
@@ -17,22 +17,21 @@ from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import all_gather_objects, process_group
 from torchclusteval.tables import ContingencyTables
 
-__all__ = ["Counted", "Held", "ReadOptions", "Selection", "count_table", "hold_files", "hold_table", "parse_selection"]
-
 
 @dataclass(frozen=True, eq=False)
 class Counted:
     """The tables of clusterings against the truth."""
 
     names: list[str]
-    rank: int
-    n_items: int = 0
-    tables: ContingencyTables | None = None  # None: the columns are held
-    held: Sequence[Held] = ()  # the truth, then the clusterings
+    n_items: int
+    tables: ContingencyTables
 
 
-def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> Counted:
-    """The tables of the columns of one file against its column ``truth``; every process returns those of all."""
+def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> tuple[int, Counted | list[Held]]:
+    """The rank of this process, and the tables of the columns of one file against its column ``truth``, of all ranks.
+
+    In place of tables the columns, the truth first, where labels can only be read beside all others of their column.
+    """
     table = open_one(asked, {} if truth is None else {"--truth": truth})
     if truth is None:
         listed = ", ".join(table.names[:6]) + (", ..." if len(table.names) > 6 else "")
@@ -43,27 +42,31 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         count = _Count(table, columns, names, asked)
         problem: Exception | None = None
-        with progress_bar("reading", in_bytes=True) if rank == 0 else nullcontext() as progress:
+        with _progress(rank) as progress:
             try:
                 count.read(rank, ranks, progress)
             except (WrongKindError, ValueError, OSError) as error:
                 problem = error
         shared = all_gather_objects((problem, count.seen))
-        problems = [problem for problem, _ in shared if problem is not None]
-        for other in problems:
-            if not isinstance(other, WrongKindError):
-                raise other
+        problems = [error for error, _ in shared if error is not None]
+        for wrong in problems:
+            if not isinstance(wrong, WrongKindError):
+                raise wrong
         if problems:
-            with progress_bar("reading", in_bytes=True) if rank == 0 else nullcontext() as progress:
-                held = dict(zip(columns, hold(table, [(name, name) for name in columns], asked, progress), strict=True))
-            return Counted(names, rank, held=[held[name] for name in (truth, *names)])
+            with _progress(rank) as progress:
+                held = {one.name: one for one in hold(table, [(name, name) for name in columns], asked, progress)}
+            return rank, [held[name] for name in (truth, *names)]
         if not count.n_items:
             raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
         for i, (option, label) in enumerate(count.given.items()):
             note_unseen(option, label, any(seen[i] for _, seen in shared))
         accumulator = count.accumulator.all_reduce()
         tables = (accumulator if device is None else accumulator.to(device)).tables()
-    return Counted(names, rank, count.n_items, tables)
+    return rank, Counted(names, count.n_items, tables)
+
+
+def _progress(rank: int) -> Any:
+    return progress_bar("reading", in_bytes=True) if rank == 0 else nullcontext()
 
 
 class _Count:
@@ -88,7 +91,7 @@ class _Count:
         """
         retain_freed_memory()
         first: list[bool] = []
-        for i, block in enumerate(self._table.blocks(self._columns, self._table.integers(self._columns), progress)):
+        for i, block in enumerate(self._table.blocks(self._columns, progress=progress)):
             are_texts = [column.vocabulary is not None for column in block]
             if i == 0:
                 self._start(block, are_texts)

@@ -2,11 +2,10 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.labels.spelled import SPELLINGS
 
 
@@ -17,7 +16,9 @@ class Selection:
     files: Sequence[str]
     columns: Sequence[str] = ()
     exclude: Sequence[str] = ()
-    read: ReadOptions = field(default_factory=ReadOptions)
+    header: str = "auto"  # "yes", "no" or "auto"
+    spellings: frozenset[str] = frozenset(SPELLINGS)  # of missing labels in text files
+    id_column: str | None = None  # whose cells are the names of rows
     join: str = "names"  # or "shared": items that all files have; "position": whatever the names
     ignore: str | None = None
     noise_label: str | None = None
@@ -26,19 +27,21 @@ class Selection:
 
     def spells_missing(self, label: str | None) -> bool:
         """Whether a label on the command line stands for a missing one."""
-        return label is not None and (not label.strip() or label.strip() in self.read.missing)
+        return label is not None and (not label.strip() or label.strip() in self.spellings)
 
 
 def parse_selection(arguments: argparse.Namespace) -> Selection:
     """What the arguments of a command ask for."""
-    missing = frozenset(SPELLINGS)
+    spellings = frozenset(SPELLINGS)
     if arguments.na_values is not None:
-        missing = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])
+        spellings = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])
     return Selection(
         files=arguments.files,
         columns=arguments.columns,
         exclude=arguments.exclude,
-        read=ReadOptions(header=arguments.header, missing=missing, id_column=arguments.id),
+        header=arguments.header,
+        spellings=spellings,
+        id_column=arguments.id,
         join=getattr(arguments, "join", "names"),
         ignore=getattr(arguments, "ignore", None),
         noise_label=arguments.noise_label,

@@ -107,55 +107,42 @@ class Rows:
 
     def __init__(self, stream: Any, path: str, dialect: Dialect) -> None:
         self._stream, self._path, self._dialect = stream, path, dialect
-        self.n_lines = 0  # ended ones
-        self._has_rows = False
+        self.n_lines = 0
         self.has_quote = self.has_hexadecimal = self.has_empty_line = self.has_bad_quote = False
         self.bad_text: ValueError | None = None  # the error for the first bytes that are no UTF-8
         skip = dialect.body
         while skip > 0:
             skip -= len(stream.read(skip)) or skip
 
-    def _pieces(self, size: int) -> Iterator[bytes]:
-        """The rows in pieces that begin where the last one ended, in the middle of a line or of its end."""
-        blanks = f"{self._dialect.delimiter} \t\r\n".encode()
-        rest = b""  # an unfinished line, or empty rows, which may be the last
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """Complete lines; empty rows wait for the next piece, as they may be the last."""
+        blanks, rest = f"{self._dialect.delimiter} \t\r\n".encode(), b""
         while new := self._stream.read(size):
             data = rest + new
             end = len(data) - data.endswith(b"\r")  # the line feed of this carriage return may come
             if b"\r" in data:
                 data = data[:end].replace(b"\r\n", b"\n").replace(b"\r", b"\n") + data[end:]
-            kept = data[: data.rfind(b"\n") + 1].rstrip(blanks)
-            rest = data[len(kept) :]
-            if kept:
-                yield self._checked(kept)
+            filled = len(data[: data.rfind(b"\n") + 1].rstrip(blanks))
+            end = data.find(b"\n", filled) + 1 if filled else 0
+            rest = data[end:]
+            if end:
+                yield self._checked(data[:end])
         rest = rest.replace(b"\r", b"\n")
-        kept = rest.rstrip(blanks)
-        kept += rest[len(kept) :].partition(b"\n")[0]  # empty cells of the last row
-        if kept and (self._has_rows or kept.strip()):
-            yield self._checked(kept)
+        filled = len(rest.rstrip(blanks))
+        if filled:
+            yield self._checked(rest[:filled] + rest[filled:].partition(b"\n")[0] + b"\n")
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Blocks of complete rows of about this many bytes."""
-        lines = rest = b""  # a block waits for the next, since the last line has no end
-        for data in self._pieces(size):
-            rest += data
-            end = rest.rfind(b"\n") + 1
-            if b'"' in rest:
-                end = _end_of_rows(rest, end, self._dialect.delimiter)
-            if end:
-                if lines:
-                    yield lines
-                lines, rest = rest[:end], rest[end:]
-        if lines or rest:
-            yield lines + rest
-
-    def lines(self) -> Iterator[str]:
-        """The lines, each with its end."""
         rest = b""
-        for piece in self._pieces(_HEAD_BYTES):
-            *lines, rest = (rest + piece).split(b"\n")
-            yield from (line.decode("utf-8", "surrogateescape") + "\n" for line in lines)
-        yield rest.decode("utf-8", "surrogateescape")
+        for data in self.pieces(size):
+            rest += data
+            end = _end_of_rows(rest, self._dialect.delimiter) if b'"' in rest else len(rest)
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+        if rest:
+            yield rest
 
     def _checked(self, data: bytes) -> bytes:
         if b"\0" in data:
@@ -174,15 +161,13 @@ class Rows:
         if b"x" in data or b"X" in data:
             self.has_hexadecimal |= b"0x" in data or b"0X" in data
         ends = np.frombuffer(data, np.uint8) == ord("\n")
-        empty = ends[1:] & ends[:-1]  # a block ends within a line
-        starts_empty = bool(ends[0]) and not self._has_rows
-        if self._dialect.width > 1 and (starts_empty or bool(empty.any())):
+        empty = ends[1:] & ends[:-1]
+        if ends[0] or empty.any():
             if not self.has_quote:
-                at = 0 if starts_empty else int(empty.argmax()) + 1
+                at = 0 if ends[0] else int(empty.argmax()) + 1
                 raise self._fault(data, at, f"{self._dialect.width} cells, as in the first line", "an empty line")
             self.has_empty_line = True
         self.n_lines += int(np.count_nonzero(ends))
-        self._has_rows = True
         return data
 
     def _line(self, data: bytes, at: int) -> int:
@@ -192,13 +177,13 @@ class Rows:
         return ValueError(f"{self._path}: line {self._line(data, at)}: expected {expected}; got {got}")
 
 
-def _end_of_rows(data: bytes, end: int, delimiter: str) -> int:
+def _end_of_rows(data: bytes, delimiter: str) -> int:
     """Where the last row ends that surely is complete: quoted cells may have several lines."""
-    view = np.frombuffer(data, np.uint8, end)
+    view = np.frombuffer(data, np.uint8)
     quotes, ends = np.flatnonzero(view == ord('"')), np.flatnonzero(view == ord("\n"))
     if not (np.searchsorted(quotes, ends) % 2).any():
-        return end
-    lines = data[:end].split(b"\n")[:-1]
+        return len(data)
+    lines = data.split(b"\n")[:-1]
     before = last = 0
     reader = csv.reader((line.decode("latin-1") + "\n" for line in lines), delimiter=delimiter)
     for _ in reader:

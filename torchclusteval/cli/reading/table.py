@@ -2,9 +2,8 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
@@ -13,21 +12,11 @@ import torch
 
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.integers import to_integers
-from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_labels
-from torchclusteval.labels.spelled import SPELLINGS, BadSpellingError, read_spelled
+from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_arrow, read_labels
+from torchclusteval.labels.spelled import BadSpellingError, read_spelled
 
 Item = TypeVar("Item")
 _END: Any = object()
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How files are read."""
-
-    header: str = "auto"  # "yes", "no" or "auto"
-    delimiter: str | None = None
-    missing: frozenset[str] = frozenset(SPELLINGS)  # spellings of missing labels in text files
-    id_column: str | None = None  # whose cells are the names of rows
 
 
 class WrongKindError(Exception):
@@ -41,16 +30,13 @@ class Table(Protocol):
     names: list[str]  # columns, without those that hold names of rows
     row_names: str | None  # the column of the names of rows
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        """Columns that :meth:`blocks` may read as whole numbers, by the first rows."""
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
-        """The labels of the columns, block by block: whole numbers, or text in any order.
+        """The labels of the columns, block by block: whole numbers, or text in any order, which some are to be.
 
         Raises:
-            WrongKindError: one of ``integers`` has other labels, or whole numbers in other spellings.
+            WrongKindError: a column, taken for whole numbers by its first rows, has other labels or spellings.
             ValueError: the file is not as described.
             OSError: it cannot be read.
         """
@@ -71,7 +57,7 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
             column = column.dictionary_encode()
             (codes, cells), has_order = codes_of_dictionary(column), column.type.ordered
         else:
-            source = read_labels(column, "")
+            source = read_arrow(column, "") if hasattr(column, "null_count") else read_labels(column, "")
             codes, cells = np.asarray(source.values), source.vocabulary
             if cells is None and codes.dtype == np.uint64 and bool((codes >= 2**63).any()):
                 cells, codes = np.unique(codes, return_inverse=True)
@@ -82,25 +68,11 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
                 return LabelSource(ids.values.numpy(), missing=None if ids.missing is None else ids.missing.numpy())
             codes = codes if source.missing is None else np.where(source.missing, -1, codes.astype(np.int64))
             cells = [*map(str, cells)]
-    except (ValueError, SystemError) as error:  # the second of NumPy, of damaged text
+    except ValueError as error:
         said = re.match(r"[^:]*: expected (.*?); got (.*?)(?: at position (\d+).*)?$", str(error), re.DOTALL)
         if said is None:
             raise wrong_label(table, name, None, "UTF-8 text", f"other bytes ({error})") from None
         raise wrong_label(table, name, None if said[3] is None else first + int(said[3]), said[1], said[2]) from None
-    return read_cells(table, name, first, codes, cells, missing, has_order=has_order)
-
-
-def read_cells(
-    table: Table,
-    name: str,
-    first: int,
-    codes: np.ndarray,
-    cells: Sequence[str | None],
-    missing: frozenset[str],
-    *,
-    has_order: bool = False,
-) -> LabelSource:
-    """The labels of rows from the row ``first`` on that are places among the texts of cells."""
     try:
         return read_spelled(codes, cells, missing, has_order=has_order)
     except BadSpellingError as error:
