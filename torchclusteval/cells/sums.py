@@ -18,7 +18,7 @@ from torchclusteval.common import kernels
 MOST_CELLS = 1 << 16  # of a table
 CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
-FACTS = ("empty", "identical")
+FACTS = ("empty", "identical", "fixed")  # the last: a side is one group, or all single items
 SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
 VALUES = (
     *("items", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
@@ -88,7 +88,8 @@ def sums_by_torch(
     sums = [n, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
     sums += [(cell.squares / x).flatten(1).sum(-1) for x in (cell.c_nonzero, cell.r_nonzero)]
     same = (cells == classes) & (cells == clusters)
-    results = (whole, numbers), (facts, [items == 0, same]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
+    fixed = (classes <= 1) | (clusters <= 1) | (classes == items) | (clusters == items)
+    results = (whole, numbers), (facts, [items == 0, same, fixed]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
     for to, of in results:
         to.copy_(torch.stack(of))
 

@@ -130,6 +130,8 @@ def sum_cells(
     at = facts + table
     tl.store(at, (n_items == 0).to(tl.uint8))
     tl.store(at + size, ((n_cells == n_classes) & (n_cells == n_clusters)).to(tl.uint8))
+    fixed = (n_classes <= 1) | (n_clusters <= 1) | (n_classes == n_items) | (n_clusters == n_items)
+    tl.store(at + 2 * size, fixed.to(tl.uint8))
 
     at = values + table
     total_ss, total_sd = 0.5 * tl.sum(ss, 0), 0.5 * tl.sum(sd, 0)

@@ -231,9 +231,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     """
     corrected = information.average_entropy(tables, average, CORRECTED_AVERAGES) - information.expected(tables)
     if not tables._all_ordinary:  # the difference may be rounding noise
-        one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
-        singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
-        corrected = corrected.masked_fill(one_group | singletons, 0.0)
+        corrected = corrected.masked_fill(information.is_fixed(tables), 0.0)
     return ratio(information.above_chance(tables), corrected, tables, maximum=1.0)
 
 

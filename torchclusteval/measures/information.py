@@ -101,6 +101,13 @@ def expected(tables: ContingencyTables) -> Tensor:
     return expected_on_device(*(x.reshape(-1, x.shape[-1]) for x in sizes)).reshape(tables.batch_shape)
 
 
+@launched("fixed")
+def is_fixed(tables: ContingencyTables) -> Tensor:
+    """Whether all permutations of a side are the same partition: it is one group, or all single items."""
+    one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+    return one_group | (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
+
+
 @cached_on_tables
 def above_chance(tables: ContingencyTables) -> Tensor:
     """I - E[I]."""
