@@ -22,8 +22,8 @@ from torchclusteval import ContingencyTables, evaluate_tables
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import bootstrap
-from torchclusteval.inference.bootstrap_options import FEW_WRONG
-from torchclusteval.inference.class_resampling import wrong_classes
+from torchclusteval.inference.bootstrap_options import FEW_JOINED, FEW_WRONG
+from torchclusteval.inference.class_resampling import joined_classes, wrong_classes
 from torchclusteval.inference.intervals import METHODS
 
 CONFIDENCE = 0.95
@@ -71,7 +71,8 @@ def of_entities(
         scores = evaluate_tables(entity_tables(random, step, entities, mean, noise, kind), NAMES)
         total, done = total + torch.stack([scores[name].sum() for name in NAMES]), done + step
     truth = dict(zip(NAMES, (total / done).tolist(), strict=True))
-    held, given, few, wrong, seen = dict.fromkeys(NAMES, 0), dict.fromkeys(NAMES, 0), 0, list[float](), 0
+    held, given, wrong = dict.fromkeys(NAMES, 0), dict.fromkeys(NAMES, 0), list[float]()
+    few, few_pairs, seen = 0, 0, 0
     while seen < samples:
         tables = entity_tables(random, step, entities, mean, noise, kind)
         found = bootstrap(tables, NAMES, resamples, CONFIDENCE, rng=seen, resample="classes")
@@ -79,10 +80,18 @@ def of_entities(
             given[name] += int((~interval.low.isnan()).sum())
             held[name] += int(((interval.low <= truth[name]) & (truth[name] <= interval.high)).sum())
         counts = wrong_classes(tables)
-        few, wrong, seen = few + int((counts < FEW_WRONG).sum()), [*wrong, *counts.tolist()], seen + step
+        few += int((counts < FEW_WRONG).sum())
+        few_pairs += int((joined_classes(tables) < FEW_JOINED).sum())  # a warning of measures of pairs and AMI
+        wrong, seen = [*wrong, *counts.tolist()], seen + step
     coverage = {name: round(held[name] / given[name], 3) if given[name] else None for name in NAMES}
     row = {"kind": kind, "noise": noise, "mean_size": mean, "entities": entities, "coverage": coverage}
-    row |= {"classes_with_an_error": float(np.mean(wrong)), "warned": few / seen, "samples": seen, "truths": done}
+    row |= {
+        "classes_with_an_error": float(np.mean(wrong)),
+        "warned": few / seen,
+        "warned_of_pairs": few_pairs / seen,
+        "samples": seen,
+        "truths": done,
+    }
     row |= {"refused": round(1 - min(given.values()) / seen, 4), "resamples": resamples}
     said = " ".join("----" if x is None else f"{x:.3f}" for x in coverage.values())
     spent = f"{time.process_time() - started:.0f} s"
@@ -95,9 +104,10 @@ def budget(mean: float, entities: int, full: bool) -> tuple[int, int, int]:
     """Samples, samples for the truth, and resamples: fewer of large tables, which take longer."""
     if not full:
         return 200, 2000, 200
-    cells = entities * (1 + min(mean, 30))
-    samples = int(min(2000, max(200, 4e5 / cells)))
-    return samples, 10 * samples, 400 if samples == 2000 else 200
+    records = entities * mean
+    limits = {300: 2000, 1000: 1000, 6000: 300, 60_000: 100}
+    samples = next((samples for most, samples in limits.items() if records <= most), 40)
+    return samples, min(20_000, max(1000, 10 * samples)), 200 if records <= 6000 else 100
 
 
 def samples_of_items(shares: torch.Tensor, items: int, count: int, generator: torch.Generator) -> ContingencyTables:

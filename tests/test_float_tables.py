@@ -30,15 +30,6 @@ def from_labels(pair: Pair, layout: str, weights: Tensor | None = None) -> Conti
 
 @both_layouts
 @settings(max_examples=30)
-@given(pair=label_pairs())
-def test_weights_of_one_equal_no_weights(pair: Pair, layout: str) -> None:
-    ones = torch.ones(len(pair[0]), dtype=torch.float64)
-    assert not differing(values(from_labels(pair, layout, ones)), values(from_labels(pair, layout)))
-
-
-@pytest.mark.slow
-@both_layouts
-@settings(max_examples=30)
 @given(pair=label_pairs(), data=st.data())
 def test_whole_weights_are_repeated_items(pair: Pair, data: st.DataObject, layout: str) -> None:
     n = len(pair[0])
@@ -76,7 +67,6 @@ def test_integer_only_measures_refuse_floats(name: str) -> None:
     assert name not in scores.names
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(counts=float_counts())
 def test_layouts_agree_and_values_lie_in_range(counts: Tensor, device: torch.device) -> None:
@@ -137,7 +127,6 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("counts", DEGENERATE.values(), ids=list(DEGENERATE))
 @both_layouts
 def test_gradients_are_finite(counts: list[list[float]], layout: str, device: torch.device) -> None:
@@ -152,7 +141,6 @@ def test_gradients_are_finite(counts: list[list[float]], layout: str, device: to
     assert infinite == {}
 
 
-@pytest.mark.slow
 @both_layouts
 def test_gradients_match_finite_differences(layout: str, device: torch.device) -> None:
     """On a table without empty cells or ties, where every measure is smooth."""

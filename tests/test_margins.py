@@ -40,7 +40,6 @@ def expected(
     ignored: Any = None,
     weights: list[float] | None = None,
 ) -> dict[str, Any]:
-    """The same, item by item."""
     found: dict[str, Any] = {name: defaultdict(int) for name in ("cells", "by class", "by cluster")}
     considered = []
     for table, pred in enumerate(preds):
@@ -150,9 +149,7 @@ def test_labels_that_no_type_holds() -> None:
     assert tables.counts.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert tables.unmatched_by_class.tolist() == [0, 0, 0]
     unsigned = small.to(torch.uint64)
-    accumulator = ContingencyAccumulator(absent_true=-1).update(
-        torch.from_numpy(np.array([2**64 - 1, 5], np.uint64)), [0, 0]
-    )
+    accumulator = ContingencyAccumulator(absent_true=-1).update(np.array([2**64 - 1, 5], np.uint64), [0, 0])
     assert accumulator.tables().unmatched_by_cluster.tolist() == [0]
     sized = ContingencyAccumulator(3, 3, absent_true=-1, absent_pred=255)
     for chunk in (small, unsigned, small.long() - 1):
@@ -177,12 +174,8 @@ def test_booleans_text_and_frames() -> None:
         tables = ContingencyTables.from_labels(
             kind(["a", "-", "b", "-"]), kind(["x", "x", "none", "none"]), absent_true="-", absent_pred="none"
         )
-        assert by_label(tables) == {
-            "cells": {(0, "a", "x"): 1},
-            "by class": {(0, "b"): 1},
-            "by cluster": {(0, "x"): 1},
-            "considered": 3,
-        }
+        margins = {"by class": {(0, "b"): 1}, "by cluster": {(0, "x"): 1}}
+        assert by_label(tables) == {"cells": {(0, "a", "x"): 1}, **margins, "considered": 3}
     runs = pandas.DataFrame({"first": ["x", "-", "y"], "second": [3, 4, -1]})  # vocabularies differ by run
     tables = ContingencyTables.from_labels(["a", "a", "b"], runs, absent_pred="-")
     assert tables.unmatched_by_class.tolist() == [[1, 0], [0, 0]]
@@ -277,13 +270,9 @@ def test_refusals() -> None:
         lambda **options: ContingencyAccumulator(**options),
     ]
     for make in makers:
-        with pytest.raises(
-            ValueError, match=r"absent_true: expected a label other than ignore_index, .*got 0 for both"
-        ):
+        with pytest.raises(ValueError, match=r"absent_true: expected a label other than ignore_index, .*got 0 for"):
             make(absent_true=0, ignore_index=0)
-        with pytest.raises(
-            ValueError, match=r"absent_pred: expected a label other than noise_label, .*got -1 for both"
-        ):
+        with pytest.raises(ValueError, match=r"absent_pred: expected a label other than noise_label, .*got -1 for"):
             make(absent_pred=-1, noise_label=-1)
         for policy in ("cluster", "singletons"):
             with pytest.raises(ValueError, match=f"noise: expected 'ignore' with absent_true .*got '{policy}'"):
@@ -374,7 +363,6 @@ def test_documents_against_set_operations(documents: list[tuple[list[set[int]], 
 
 
 def test_groups_equal_labels() -> None:
-    """With the same items as labels."""
     rng = np.random.default_rng(4)
     true, pred = rng.integers(0, 5, 60), rng.integers(0, 5, 60)
     groups = [{f"g{k}": set(np.flatnonzero(side == k).tolist()) for k in range(1, 5)} for side in (true, pred)]
@@ -413,20 +401,14 @@ OF_GROUPS, OF_DOCUMENTS = ContingencyTables.from_groups, ContingencyTables.from_
 NO_GROUPS: list[tuple[Callable[[], Any], str]] = [
     (lambda: OF_GROUPS("ab", []), "true_groups: expected a list of groups, each a set of items; got str"),
     (lambda: OF_GROUPS([1, 2], []), "true_groups: expected groups that are sets or lists of items; got 1 as group 0"),
-    (
-        lambda: OF_GROUPS([], ["ab"]),
-        "pred_groups: expected groups that are sets or lists of items; got 'ab' as group 0",
-    ),
+    (lambda: OF_GROUPS([], ["ab"]), "pred_groups: expected groups that are sets or lists of items; got 'ab' as"),
     (lambda: OF_GROUPS([[[1, 2]]], []), r"true_groups: expected items that can be keys of a dictionary; got \[1, 2\]"),
     (lambda: OF_GROUPS([{1, "x"}], [{"1", "x"}]), "items: expected names of one type on both sides; got others: 1"),
     (lambda: OF_GROUPS([{1.0}], [{float("nan")}]), "pred_groups: expected items that equal themselves; got nan"),
     (lambda: OF_GROUPS([], [], on_duplicate="last"), "on_duplicate: expected one of error, first; got 'last'"),
     (lambda: OF_GROUPS([], [], layout="ragged"), "layout: expected one of auto, dense, sparse; got 'ragged'"),
     (lambda: OF_DOCUMENTS([], {}), "true_documents: expected a mapping of documents to their groups; got list"),
-    (
-        lambda: OF_DOCUMENTS({1: [{1, 2}]}, {"1": [{1, 2}]}),
-        r"true_documents, pred_documents: .* type .* \(make them one",
-    ),
+    (lambda: OF_DOCUMENTS({1: [{1, 2}]}, {"1": [{1, 2}]}), r"true_documents, pred_documents: .* \(make them one"),
     (lambda: OF_DOCUMENTS({1: [{1, 2}]}, {1: [{"1", "2"}]}), "items of document 1: expected names of one type on both"),
 ]
 

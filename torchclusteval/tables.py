@@ -684,7 +684,7 @@ class ContingencyTables:
         return self._replace(cells=cells, classes=classes, clusters=clusters, margins=margins)
 
 
-def check_tables(tables: Any) -> None:
-    """Raise unless ``tables`` are contingency tables."""
+def check_tables(tables: Any, name: str = "tables") -> None:
+    """Raise unless these are contingency tables."""
     if not isinstance(tables, ContingencyTables):
-        raise not_tables(tables)
+        raise not_tables(tables, name)

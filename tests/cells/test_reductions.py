@@ -53,9 +53,7 @@ def whole_scores(tables: ContingencyTables) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", [torch.int64, torch.float64], ids=str)
-def test_walked_tables_have_the_same_scores(
-    kind: torch.dtype, seed: int, layout: str, walked: list[int], block: int
-) -> None:
+def test_walked_tables_score_alike(kind: torch.dtype, seed: int, layout: str, walked: list[int], block: int) -> None:
     drawn = counts(seed).to(kind) * (1 if kind == torch.int64 else 0.75)
     expected = whole_scores(in_layout(drawn, layout))
     assert not walked

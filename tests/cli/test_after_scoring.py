@@ -37,9 +37,7 @@ def cells(tmp_path: Path) -> str:
 @pytest.fixture
 def table(tmp_path: Path) -> str:
     """Classes ``w x y z`` against clusters 10, 11, 12, 13; and the same clusters with other names."""
-    rows = [
-        (name, j) for name, counts in zip("wxyz", TABLE, strict=True) for j, n in enumerate(counts) for _ in range(n)
-    ]
+    rows = [(name, j) for name, row in zip("wxyz", TABLE, strict=True) for j, n in enumerate(row) for _ in range(n)]
     path = tmp_path / "table.csv"
     path.write_text("class,km,back\n" + "".join(f"{name},{10 + j},{'DCBA'[j]}\n" for name, j in rows))
     return str(path)
@@ -167,9 +165,7 @@ RENAMED = {  # file, options and output
     "items whose class is left out": (  # labels that no table has seen are clusters without a class
         *("class,km\n0,5\n1,6\n9,7\n9,6\n", ["--ignore", "9"], "class,km\n0,0\n1,1\n9,10\n9,1\n"),
     ),
-    "missing labels as a group": (
-        *("class,km\na,\na,\nb,5\n,6\n", ["--missing", "label"], "class,km\na,a\na,a\nb,b\n,\n"),
-    ),
+    "missing labels": ("class,km\na,\na,\nb,5\n,6\n", ["--missing", "label"], "class,km\na,a\na,a\nb,b\n,\n"),
     "names of rows by id": (*("class,item,km\n0,01,5\n1,02,6\n", ["--id", "item"], "item,class,km\n01,0,0\n02,1,1\n"),),
 }
 

@@ -335,9 +335,7 @@ def test_help_names_what_the_package_knows() -> None:
 
 SCORE = ("score", "TABLE", "--truth", "truth")
 WRONG = {
-    "no such command": (["scor"], ["invalid choice: 'scor'", "'score'"]),
     "no file": (["score"], ["FILE", "--help"]),
-    "unknown option": ([*SCORE, "--sortt", "ari"], ["--sortt"]),
     "missing file": (["score", "none.csv", "--truth", "t"], ["none.csv: no such file or directory"]),
     "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file, or a directory of files of labels"]),
     "an output of two formats": ([*SCORE, "--output", "x.csv", "--format", "json"], ["--output:", ".json"]),

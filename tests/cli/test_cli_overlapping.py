@@ -128,9 +128,7 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
             "item-groups": "".join(f"{i}\t{' '.join(map(str, own))} \n" for i, own in enumerate(by_item)),
             "group-per-line": "".join("\t".join(map(str, group)) + "\n" for group in groups),
             "json": json.dumps(dict(enumerate(by_item))),
-            "cdlib": json.dumps(
-                {"communities": groups, "algorithm": "x", "params": {}, "overlap": True, "coverage": 1}
-            ),
+            "cdlib": json.dumps({"communities": groups, "algorithm": "", "params": {}, "overlap": True, "coverage": 1}),
         }[layout]
         suffix = ".json" if layout in ("json", "cdlib") else ".cmty.txt" * (choice == "named" and layout[:5] == "group")
         names.append(tmp_path / f"{side}{suffix}")

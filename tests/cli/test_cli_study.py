@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,11 @@ QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STUDIES.keys() - {"kishida", "properties"}))  # which take some seconds
-def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, run: Any) -> None:
     pytest.importorskip("matplotlib")
     given, picture = ["--iterations", str(QUICK[name])] if name in QUICK else [], tmp_path / "figures.png"
-    assert main(["study", name, *given, "--output", str(tmp_path / "found.csv"), "--plot", str(picture)]) == 0
+    assert run("study", name, *given, "--output", str(tmp_path / "found.csv"), "--plot", str(picture)).out
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert capsys.readouterr().out
     module = STUDIES[name].load()
     rows = module.rows(module.run(**({"iterations": QUICK[name]} if given else {})))
     assert len({tuple(row) for row in rows}) == 1  # the same columns in every row
@@ -35,31 +35,25 @@ def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("name", ["cheat", "nvi"])
-def test_a_file_that_cannot_be_written_is_refused_first(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_first(name: str, tmp_path: Path, error: Any) -> None:
     for output in ("found.txt", str(tmp_path / "none" / "found.csv")):
-        assert main(["study", name, "--output", output]) == 2
-        assert "output: expected" in capsys.readouterr().err
+        assert "output: expected" in error("study", name, "--output", output)
 
 
-def test_a_result_is_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_result_is_not_lost(tmp_path: Path, run: Any, error: Any) -> None:
     output = tmp_path / "k.csv"
-    run = ["study", "cheat", "--iterations", "2", "--output", str(output)]
+    asked = ["study", "cheat", "--iterations", "2", "--output", str(output)]
     for taken in (output, output.with_suffix(".json")):
         taken.write_text("mine")
-        assert main(run) == 2
-        assert f"--output: expected a new file; got '{taken}', which exists (--overwrite" in capsys.readouterr().err
+        assert f"--output: expected a new file; got '{taken}', which exists (--overwrite" in error(*asked)
         assert taken.read_text() == "mine"
-        assert main([*run, "--overwrite"]) == 0
+        run(*asked, "--overwrite")
         assert all(file.read_text() != "mine" for file in (output, output.with_suffix(".json")))
         output.unlink()
         output.with_suffix(".json").unlink()
 
 
-def test_an_interrupted_run_goes_on_over_its_own_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_goes_on_over_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What began with --overwrite need not repeat it."""
     output = tmp_path / "k.csv"
     run = ["study", "nvi", "--iterations", "2", "--output", str(output)]

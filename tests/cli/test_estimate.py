@@ -10,9 +10,7 @@ import torch
 
 import torchclusteval as tce
 
-MEASURES = [
-    *(f"{kind}_{side}" for kind in ("pair", "bcubed", "exact_cluster") for side in ("precision", "recall", "f"))
-]
+MEASURES = [*(f"{x}_{side}" for x in ("pair", "bcubed", "exact_cluster") for side in ("precision", "recall", "f"))]
 
 
 @pytest.fixture

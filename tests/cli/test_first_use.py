@@ -95,7 +95,7 @@ def test_arrays_of_other_kinds(kind: str, error: Any) -> None:
     assert error("compare", "other.npz").startswith("other.npz: column 'a': expected")
 
 
-def test_markdown(run: Any, error: Any) -> None:
+def test_markdown(run: Any) -> None:
     words = ["labels.csv", "--truth", "class", "--measures", "purity", "--columns", "k"]
     out = run("score", *words, "--format", "markdown").out
     assert out == "| clustering | purity |\n| :-- | --: |\n| k | 1.0000 |\n"
@@ -109,7 +109,6 @@ def test_markdown(run: Any, error: Any) -> None:
         out = run(command[0], "labels.csv", *command[1:], "--format", "markdown").out
         table = out.partition("\n\n")[2].splitlines()
         assert len({line.replace("\\|", "").count("|") for line in table}) == 1
-    assert "ends in .json" in error("score", *words, "--format", "json", "--output", "x.md")
 
 
 GROUPED = ["class,k,j,part", "a,0,1,x", "a,0,0,x", "b,1,1,y", "b,1,0,y", "b,0,2,y"]
@@ -191,9 +190,7 @@ def test_difference_is_the_paired_bootstrap(folder: Path, run: Any) -> None:
     rows = shown.scores
     assert list(rows) == ["run0", "run2", "run3"]
     others = np.stack([data[name] for name in rows])
-    found = tce.paired_bootstrap(
-        *(data["class"], others, data["run1"], ["ari", "vi"]), rng=3, n_resamples=1000, correction="holm"
-    )
+    found = tce.paired_bootstrap(data["class"], others, data["run1"], ["ari", "vi"], 1000, rng=3, correction="holm")
     fields = ["estimate_a", "difference", "low", "high", "p_value", "p_adjusted"]
     keys = ["", "_difference", "_difference_low", "_difference_high", "_p", "_p_adjusted"]
     for name, record in found.items():
@@ -266,14 +263,8 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, run: Any) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ["score", "ids.csv", "runs.csv"],
-            "if one holds ids of the items: --id 'id'; for items in several groups: torch",
-        ),
-        (
-            ["score", "ids.csv", "runs.csv", "--truth", "class"],
-            "the first of which has the truth alone (or beside --id",
-        ),
+        (["score", "ids.csv", "runs.csv"], "if one holds ids of the items: --id 'id'"),
+        (["score", "ids.csv", "runs.csv", "--truth", "class"], "the first of which has the truth alone"),
         (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
         (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are id, run, other)"),
         (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),

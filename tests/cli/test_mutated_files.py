@@ -145,9 +145,7 @@ def check(data: bytes, path: Path, capsys: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_spoilt_files_score_right_or_not_at_all(
-    seed: int, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spoilt_files_score_right_or_not_at_all(seed: int, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     rng = np.random.default_rng(seed + int(os.environ.get("TORCHCLUSTEVAL_SEED", "0")))
     monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
     for _ in range(N_MUTATIONS // 5):

@@ -79,9 +79,7 @@ def test_tables_and_csv(tmp_path: Path, run: Any) -> None:
     assert [line[:2] for line in lines[3:]] == [
         [name, kind] for name in ("km", "other") for kind in ("macro", "pooled", "all")
     ]
-    assert output.err == (
-        "torchclusteval: note: no pooled value of nmi_arithmetic: not defined by sums over the groups\n"
-    )
+    assert output.err.endswith("note: no pooled value of nmi_arithmetic: not defined by sums over the groups\n")
     rows = list(csv.DictReader(run(*asked, "--format", "csv").out.splitlines()))
     assert [row["average"] for row in rows] == ["macro", "pooled", "all items"] * 2
     assert rows[1]["nmi_arithmetic"] == ""
@@ -155,12 +153,8 @@ def test_each_group_names_missing_ids_and_left_out_items(tmp_path: Path, run: An
     options = ["--missing", "label", "--noise-label", "-1", "--ignore", "z", "--columns", "other"]
     asked = [write(tmp_path, ROWS), "--truth", "class", "--by", "document", "--measures", "rand", *options]
     groups = run("score", *asked, "--per", "group", "--format", "json").json["groups"]
-    assert [(row["group"], row["n_items"], row["coverage"]) for row in groups] == [
-        ("a", 3, 1),
-        ("b", 1, 0.5),
-        ("c", 0, 0),
-        ("missing", 1, 1),
-    ]
+    expected = [("a", 3, 1), ("b", 1, 0.5), ("c", 0, 0), ("missing", 1, 1)]
+    assert [(row["group"], row["n_items"], row["coverage"]) for row in groups] == expected
 
 
 def test_items_without_a_group_are_named(tmp_path: Path, run: Any) -> None:

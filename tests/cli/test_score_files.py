@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import sklearn.metrics
 
 from tests.support.memory import can_measure, measured_twice, peak_megabytes
 from tests.support.processes import finish, start_group
-from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table, sources
 
 TEXT = np.array(["ant", "bee", "cat", "dog", "eel"])
@@ -30,17 +30,9 @@ def write_labels(path: Path, n: int = 500, *, words: bool = False) -> np.ndarray
     return columns
 
 
-def scores(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(["score", *arguments, "--format", "json"]) == 0, capsys.readouterr().err
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(arguments) == 2
-    text = capsys.readouterr().err
-    assert text.count("\n") == 1
-    return text
+@pytest.fixture
+def scores(run: Any) -> Callable[..., dict[str, Any]]:
+    return lambda *arguments: run("score", *arguments, "--format", "json").json
 
 
 @pytest.mark.parametrize("words", [False, True])
@@ -55,16 +47,14 @@ def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     ],
     ids=" ".join,
 )
-def test_blocks_do_not_matter(
-    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, words: bool, options: list[str]
-) -> None:
+def test_blocks_do_not_matter(tmp_path: Path, scores: Any, monkeypatch: Any, words: bool, options: list[str]) -> None:
     path = tmp_path / "labels.csv"
     write_labels(path, words=words)
-    complete = scores(capsys, str(path), "--truth", "class", *options)
+    complete = scores(str(path), "--truth", "class", *options)
     monkeypatch.setattr(csv_table, "_BLOCK_BYTES", 700)
     monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
-    assert scores(capsys, str(path), "--truth", "class", *options) == complete
-    assert scores(capsys, str(path), "--truth", "class", *options) == complete
+    assert scores(str(path), "--truth", "class", *options) == complete
+    assert scores(str(path), "--truth", "class", *options) == complete
 
 
 NUMBERS = {  # each column by blocks of lines; the first 40 lines hold whole numbers only
@@ -78,7 +68,7 @@ NUMBERS = {  # each column by blocks of lines; the first 40 lines hold whole num
 
 @pytest.mark.parametrize("truth", NUMBERS)
 def test_a_column_is_numbers_or_text_for_all_of_the_file(
-    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, truth: str
+    tmp_path: Path, scores: Any, monkeypatch: pytest.MonkeyPatch, truth: str
 ) -> None:
     path, rng = tmp_path / "labels.csv", np.random.default_rng(0)
     columns = [[x for block in blocks for x in rng.choice(block, 120 // len(blocks))] for blocks in NUMBERS.values()]
@@ -89,34 +79,34 @@ def test_a_column_is_numbers_or_text_for_all_of_the_file(
     for block in (200, 700, 10**6):
         monkeypatch.setattr(csv_table, "_BLOCK_BYTES", block)
         monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
-        for row in scores(capsys, str(path), "--truth", truth, "--measures", "ari")["scores"]:
+        for row in scores(str(path), "--truth", truth, "--measures", "ari")["scores"]:
             expected = sklearn.metrics.adjusted_rand_score(texts[truth], texts[row["clustering"]])
             assert row["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_missing_labels(tmp_path: Path, capsys: Any) -> None:
+def test_missing_labels(tmp_path: Path, error: Any, scores: Any) -> None:
     path = tmp_path / "a.csv"
     path.write_text("t,a\n1,x\n1,x\n2,NA\n2,y\n,y\n")
     asked = (str(path), "--truth", "t", "--measures", "ari")
-    said = error(capsys, "score", *asked)
+    said = error("score", *asked)
     assert "column 't', line 6: expected a label" in said
     assert "--missing ignore" in said
-    (row,) = scores(capsys, *asked, "--missing", "ignore")["scores"]
+    (row,) = scores(*asked, "--missing", "ignore")["scores"]
     assert (row["coverage"], row["adjusted_rand"]) == (0.6, 1.0)
-    (row,) = scores(capsys, *asked, "--missing", "label")["scores"]
+    (row,) = scores(*asked, "--missing", "label")["scores"]
     expected = sklearn.metrics.adjusted_rand_score([1, 1, 2, 2, 3], [1, 1, 3, 2, 2])
     assert row["adjusted_rand"] == pytest.approx(expected)
-    (row,) = scores(capsys, *asked, "--ignore", "NA", "--noise-label", "", "--noise", "cluster")["scores"]
+    (row,) = scores(*asked, "--ignore", "NA", "--noise-label", "", "--noise", "cluster")["scores"]
     assert row["adjusted_rand"] == pytest.approx(sklearn.metrics.adjusted_rand_score([1, 1, 2, 2], [1, 1, 3, 2]))
-    (row,) = scores(capsys, *asked, "--na-values", "y", "--missing", "ignore")["scores"]
+    (row,) = scores(*asked, "--na-values", "y", "--missing", "ignore")["scores"]
     assert (row["coverage"], row["adjusted_rand"]) == (0.6, 1.0)
 
 
-def test_compare_leaves_items_out_pair_by_pair(tmp_path: Path, capsys: Any) -> None:
+def test_compare_leaves_items_out_pair_by_pair(tmp_path: Path, run: Any, error: Any) -> None:
     path = tmp_path / "a.csv"
     path.write_text("a,b,c\n0,0,0\n0,0,1\n1,1,0\n1,1,1\n-1,1,1\n1,,0\n")
     asked = ["compare", str(path), "--format", "json", "--measure", "ari"]
-    assert "column 'b', line 7" in error(capsys, *asked)
+    assert "column 'b', line 7" in error(*asked)
     data: dict[str, list[int | None]] = {"a": [0, 0, 1, 1, -1, 1], "b": [0, 0, 1, 1, 1, None], "c": [0, 1, 0, 1, 1, 0]}
 
     def expected(first: str, second: str) -> float:
@@ -124,25 +114,23 @@ def test_compare_leaves_items_out_pair_by_pair(tmp_path: Path, capsys: Any) -> N
         kept = [i for i in range(6) if not {one[i], two[i]} & {-1, None}]
         return float(sklearn.metrics.adjusted_rand_score([one[i] for i in kept], [two[i] for i in kept]))
 
-    assert main([*asked, "--noise-label", "-1", "--missing", "ignore"]) == 0
-    values = json.loads(capsys.readouterr().out)["values"]
+    values = run(*asked, "--noise-label", "-1", "--missing", "ignore").json["values"]
     assert values == [[pytest.approx(expected(x, y), abs=1e-12) for y in data] for x in data]
-    assert main([*asked, "--noise-label", "-1", "--noise", "singletons", "--missing", "label"]) == 0
-    values = json.loads(capsys.readouterr().out)["values"]
+    values = run(*asked, "--noise-label", "-1", "--noise", "singletons", "--missing", "label").json["values"]
     assert values[0][1] == pytest.approx(sklearn.metrics.adjusted_rand_score([0, 0, 1, 1, 2, 1], [0, 0, 1, 1, 1, 2]))
 
 
-def test_the_suffix_decides_the_format_and_files_are_kept(tmp_path: Path, capsys: Any) -> None:
+def test_the_suffix_decides_the_format_and_files_are_kept(tmp_path: Path, run: Any, error: Any) -> None:
     write_labels(tmp_path / "a.csv")
     asked = ["score", str(tmp_path / "a.csv"), "--truth", "class", "--columns", "a", "--measures", "ari", "--output"]
     for name, start in (("x.csv", "clustering,adjusted_rand\n"), ("x.json", "{"), ("x.txt", "clustering  adj")):
-        assert main([*asked, str(tmp_path / name)]) == 0
+        run(*asked, str(tmp_path / name))
         assert (tmp_path / name).read_text().startswith(start)
-        assert "--overwrite replaces it" in error(capsys, *asked, str(tmp_path / name))
-        assert main([*asked, str(tmp_path / name), "--overwrite"]) == 0
+        assert "--overwrite replaces it" in error(*asked, str(tmp_path / name))
+        run(*asked, str(tmp_path / name), "--overwrite")
 
 
-def test_tables_of_many_kinds_of_codes(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_many_kinds_of_codes(tmp_path: Path, scores: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few labels, more with every block, ids, missing ones and the ends of int64, counted in arrays and in lists."""
     rng, n = np.random.default_rng(0), 3000
     truth = rng.integers(0, 6, n)
@@ -161,7 +149,7 @@ def test_tables_of_many_kinds_of_codes(tmp_path: Path, capsys: Any, monkeypatch:
         monkeypatch.setattr(csv_table, "_BLOCK_BYTES", block)
         monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
         asked = ("--truth", "class", "--measures", "ari", "--missing", "label")
-        for row in scores(capsys, str(path), *asked)["scores"]:
+        for row in scores(str(path), *asked)["scores"]:
             expected = sklearn.metrics.adjusted_rand_score(truth, cells[row["clustering"]])
             assert row["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
 
@@ -182,7 +170,7 @@ assert "pandas" not in sys.modules
         subprocess.run([sys.executable, "-c", code, *asked], check=True, capture_output=True)
 
 
-def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None:
+def test_options_without_effect_are_refused(tmp_path: Path, error: Any) -> None:
     path, plain = tmp_path / "a.csv", tmp_path / "b.txt"
     path.write_text("t,a\n1,2\n2,3\n")
     plain.write_text("1\n2\n")
@@ -195,20 +183,18 @@ def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
     ):
-        assert words in error(capsys, *asked)
+        assert words in error(*asked)
 
 
-def test_options_of_text_are_named_where_they_have_no_effect(tmp_path: Path, capsys: Any) -> None:
+def test_options_of_text_are_named_where_they_have_no_effect(tmp_path: Path, run: Any) -> None:
     np.save(tmp_path / "a.npy", np.array([0, 0, 1]))
     (tmp_path / "b.csv").write_text("x;y\n1;2\n1;3\n2;4\n")
-    assert main(["score", str(tmp_path / "a.npy"), str(tmp_path / "b.csv"), "--header", "yes"]) == 0
-    assert "a.npy: --header has no effect" in capsys.readouterr().err
+    found = run("score", str(tmp_path / "a.npy"), str(tmp_path / "b.csv"), "--header", "yes")
+    assert "a.npy: --header has no effect" in found.err
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.npy"])
-def test_a_file_that_grows_while_it_is_read_is_refused(
-    name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_grows_while_it_is_read(name: str, tmp_path: Path, error: Any, monkeypatch: Any) -> None:
     """Its last line may be half of a label."""
     path, unpacked = tmp_path / name, sources._unpack
     if name == "a.npy":
@@ -226,22 +212,21 @@ def test_a_file_that_grows_while_it_is_read_is_refused(
 
     monkeypatch.setattr(sources, "_unpack", grow)
     asked = ["--truth", "t"] if name == "a.csv" else [str(path)]
-    assert "it changed while it was read" in error(capsys, "score", str(path), *asked)
+    assert "it changed while it was read" in error("score", str(path), *asked)
 
 
 def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:
-    """Exit status, output and errors of each process."""
     return [finish(process) for process in start_group(ranks, "-m", "torchclusteval", "score", *arguments)]
 
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_processes_share_a_file(tmp_path: Path, capsys: Any) -> None:
+def test_processes_share_a_file(tmp_path: Path, scores: Any) -> None:
     path, output = tmp_path / "labels.csv", tmp_path / "scores.json"
     write_labels(path, words=True)
     path.write_text(path.read_text() + "x,ant,wolf,03\ny,fox,ant,-1\n")  # the last process alone sees these words
     arguments = [str(path), "--truth", "class", "--exclude", "id", "--noise-label", "-1"]
-    complete = scores(capsys, *arguments)
+    complete = scores(*arguments)
     assert run_ranks([*arguments, "--output", str(output)], 3) == [(0, "", "")] * 3
     assert json.loads(output.read_text()) == complete
     packed = tmp_path / "labels.csv.gz"
@@ -260,19 +245,19 @@ def test_processes_share_a_file(tmp_path: Path, capsys: Any) -> None:
 @pytest.mark.memory
 @pytest.mark.skipif(not can_measure(), reason="this system keeps no peak of memory that can be set back")
 @measured_twice
-def test_memory_does_not_follow_the_file(tmp_path: Path, capsys: Any) -> None:
+def test_memory_does_not_follow_the_file(tmp_path: Path, scores: Any) -> None:
     """20 MB of copies of 1 MB: the V-measure is that of one copy, and the peak not much above that for 6 MB."""
     path = tmp_path / "large.csv"
     options = ["--truth", "class", "--columns", "a,b", "--measures", "v_measure"]
     write_labels(path)
-    scores(capsys, str(path), *options)  # runs the code once
+    scores(str(path), *options)  # runs the code once
     truth, a, _ = write_labels(path, 100_000)
     expected = sklearn.metrics.v_measure_score(truth, a)
     header, body = path.read_text().split("\n", 1)
     peaks = []
     for copies in (6, 20):
         path.write_text(header + "\n" + body * copies)
-        peak, found = peak_megabytes(lambda: scores(capsys, str(path), *options))
+        peak, found = peak_megabytes(lambda: scores(str(path), *options))
         assert found["n_items"] == copies * 100_000
         assert found["scores"][0]["v_measure"] == pytest.approx(expected, abs=1e-12)
         peaks.append(peak)

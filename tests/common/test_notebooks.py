@@ -14,14 +14,12 @@ PRED = np.array([[0, 0, 1, 1, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1, 1, 1], [2, 2, 2, 1
 
 
 def cells(shown: Any) -> list[list[str]]:
-    """The rows of the table, as text."""
     html = shown._repr_html_()
     rows = re.findall("<tr>(.*?)</tr>", html)
     return [[unescape(x) for x in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
 
 
 def printed(shown: Any, first: int) -> list[list[str]]:
-    """The rows of the printed table, from this line on."""
     return [re.split(" {2,}", line.strip()) for line in str(shown).splitlines()[first:] if "  " in line]
 
 

@@ -124,25 +124,16 @@ SIZES = st.integers(0, 12)
 @st.composite
 def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
     """Labels of any layout in memory, some out of range, some masked, and their counts."""
-    batch, items, rows, columns = (
-        draw_from(SIZES),
-        draw_from(SIZES),
-        draw_from(st.integers(1, 6)),
-        draw_from(st.integers(1, 6)),
-    )
+    batch, items, rows, columns = (draw_from(x) for x in (SIZES, SIZES, *[st.integers(1, 6)] * 2))
     seed = draw_from(st.integers(0, 2**20))
     dtype = draw_from(st.sampled_from([torch.int8, torch.int16, torch.int32, torch.int64]))
     shared_true, across = draw_from(st.booleans()), draw_from(st.booleans())
     true = draw(seed, rows + 2, (1 if shared_true else batch, items), dtype) - 1
-    pred = (
-        draw(seed + 1, columns + 2, (items, batch), dtype).T - 1
-        if across
-        else draw(seed + 1, columns + 2, (batch, items), dtype) - 1
-    )
+    pred = draw(seed + 1, columns + 2, (items, batch) if across else (batch, items), dtype) - 1
+    pred = pred.T if across else pred
     keep = draw(seed + 2, 2, (batch, items)).bool() if draw_from(st.booleans()) else None
-    pair = encode(
-        true, pred, LabelOptions(mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
-    )
+    options = LabelOptions(mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
+    pair = encode(true, pred, options)
     return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
 
 
@@ -153,9 +144,7 @@ def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
     number=st.sampled_from([1, 2, 3, 8]),
     few=st.sampled_from([1024, NEVER]),
 )
-def test_blocks_and_threads_change_nothing(
-    case: tuple[EncodedPair, np.ndarray], block: int, number: int, few: int
-) -> None:
+def test_blocks_and_threads(case: tuple[EncodedPair, np.ndarray], block: int, number: int, few: int) -> None:
     pair, expected = case
     with pytest.MonkeyPatch.context() as patch, threads(number):
         for name, value in (

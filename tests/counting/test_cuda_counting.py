@@ -13,9 +13,8 @@ from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 
 
 def count(pair: EncodedPair, kernel: str) -> Tensor:
-    table = torch.zeros(
-        pair.batch_shape.numel() * pair.true.size * pair.pred.size + 1, dtype=torch.int64, device=pair.device
-    )
+    cells = pair.batch_shape.numel() * pair.true.size * pair.pred.size
+    table = torch.zeros(cells + 1, dtype=torch.int64, device=pair.device)
     cuda.accumulate_counts(table, pair, kernel)
     return table[:-1].view(*pair.batch_shape, pair.true.size, pair.pred.size)
 

@@ -30,22 +30,16 @@ def test_by_hand(layout: str) -> None:
     assert tables.classes.tolist() == ["Ada", "Bo"]
     assert tables.coverage.item() == pytest.approx(7 / 12)
     scores = tce.evaluate_tables(tables, ["diarization_error_rate", "jaccard_error_rate", "purity", "idf1"])
-    expected = {
-        "diarization_error_rate": 5 / 9,
-        "jaccard_error_rate": (9 / 16 + 1 / 8) / 2,
-        "purity": 1,
-        "idf1": 14 / 19,
-    }
-    for name, value in expected.items():
+    exact = {"diarization_error_rate": 5 / 9, "jaccard_error_rate": (9 / 16 + 1 / 8) / 2, "purity": 1, "idf1": 14 / 19}
+    for name, value in exact.items():
         assert scores[name].item() == pytest.approx(value, rel=1e-14), name
 
 
 def test_speech_of_one_side_counts() -> None:
     tables = ContingencyTables.from_intervals([(0, 6, "r")], [(0, 4, "a")])
     scores = tce.evaluate_tables(tables, ["pyannote:coverage", "pyannote:purity", "inverse_purity"])
-    assert scores.to_dict() == pytest.approx(
-        {"diarization_coverage": 4 / 6, "diarization_purity": 1, "inverse_purity": 1}
-    )
+    expected = {"diarization_coverage": 4 / 6, "diarization_purity": 1, "inverse_purity": 1}
+    assert scores.to_dict() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +51,7 @@ def test_speech_of_one_side_counts() -> None:
     ],
 )
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_speakers_matched_by_jaccard_errors(
-    layout: str, true: Any, pred: Any, least: float, by_common_speech: float
-) -> None:
+def test_speakers_by_jaccard_errors(layout: str, true: Any, pred: Any, least: float, by_common_speech: Any) -> None:
     tables = ContingencyTables.from_intervals(true, pred, layout=layout)
     scores = tce.evaluate_tables(tables, ["dscore:JER", "pyannote:JER"])
     expected = {"jaccard_error_rate": least, "jaccard_error_rate_pyannote": by_common_speech}
@@ -117,9 +109,7 @@ NOON = 1_700_000_000_000_000_000  # nanoseconds: float64 holds multiples of 256 
 @given(
     true=intervals(), pred=intervals(), origin=st.integers(0, 2**70), kind=st.sampled_from([int, np.int64, np.uint64])
 )
-def test_whole_times_are_exact_wherever_time_begins(
-    true: Intervals, pred: Intervals, origin: int, kind: type[Any]
-) -> None:
+def test_whole_times_are_exact_wherever_time_begins(true: Intervals, pred: Intervals, origin: int, kind: Any) -> None:
     origin = origin if kind is int else origin % 2**62
     moved = [[(kind(a + origin), kind(b + origin), label) for a, b, label in side] for side in (true, pred)]
     found, expected = ContingencyTables.from_intervals(*moved), ContingencyTables.from_intervals(true, pred)
@@ -159,20 +149,14 @@ BAD: dict[str, tuple[Any, str]] = {
     "beyond floats": ([(0.5, 10**400, "Ada")], "times that float64 holds, beside fractions; got 1000"),
     "beyond 64 bits": ([(0, 1, "Ada"), (1, 2**63, "Bo")], r"whole times that differ by less than 2\*\*63; got more"),
     "dates": ([(datetime(2024, 1, 1), datetime(2024, 1, 2), "Ada")], "times that are numbers; got datetime"),
-    "dates of NumPy": (
-        [(np.datetime64("2024"), np.datetime64("2025"), "Ada")],
-        "times that are numbers; got np.datetime64",
-    ),
+    "dates of NumPy": ([(np.datetime64("2024"), np.datetime64("2025"), "Ada")], "times that are numbers; got np"),
     "a boolean": ([(False, True, "Ada")], "times that are numbers; got False"),
     "tensors": ([(torch.tensor(0.0), torch.tensor(1.0), "Ada")], r"times that are numbers; got tensor\(0\.\)"),
     "masked time": (np.ma.array([[0, 1, 2]], mask=[[False, True, False]]), "times that are numbers; got masked"),
     "masked label": (np.ma.array([[0, 1, 2]], mask=[[False, False, True]]), "a label; got masked"),
     "a single tensor": (torch.tensor(1), r"a list of \(start, end, label\); got Tensor"),
     "a vector": (torch.tensor([1, 2, 3]), r"\(start, end, label\); got tensor\(1\) as interval 0"),
-    "overlap": (
-        [(0, 4, "Ada"), (3, 5, "Bo")],
-        r"intervals that do not overlap; got 'Ada' \(0 to 4\) and 'Bo' \(3 to 5\)",
-    ),
+    "overlap": ([(0, 4, "Ada"), (3, 5, "Bo")], r"intervals .*; got 'Ada' \(0 to 4\) and 'Bo' \(3 to 5\)"),
     "overlap by more than rounding": ([(0, 1 + 1e-8, "Ada"), (1, 2, "Bo")], "intervals that do not overlap"),
     "negative": ([(-1, 4, "Ada")], "times of at least 0; got -1 in interval 0"),
     "reversed": ([(0, 1, "Ada"), (4, 3, "Ada")], "a start before the end; got 4 to 3 in interval 1"),

@@ -126,13 +126,9 @@ def test_both_sides_of_a_paired_comparison_are_in_one_order() -> None:
     frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 1, 1]}, index=list("wxyz"))
     moved = frame.iloc[[2, 0, 1, 3]]
     for pred_b in (moved, moved["b"], {"b": moved["b"]}, [moved["b"]]):
-        with pytest.raises(
-            ValueError, match=r"labels_b: expected the index of labels_a; .* \(labels_b\.reindex\(labels_a\.index\)"
-        ):
+        with pytest.raises(ValueError, match=r"labels_b: expected the index of .*\(labels_b\.reindex\(labels_a"):
             tce.paired_bootstrap([0, 0, 1, 1], frame["a"], pred_b, "ari", 9)
-    with pytest.raises(
-        ValueError, match="labels_b: expected the names of labels_a; got the same names in another order"
-    ):
+    with pytest.raises(ValueError, match="labels_b: expected the names of labels_a; got the same names in"):
         tce.paired_bootstrap([0, 0, 1, 1], frame, frame[["b", "a"]], "ari", 9)
 
 
@@ -149,12 +145,7 @@ def shuffled(series: Any) -> Any:
     return series.iloc[[2, 0, 3, 1]]
 
 
-INDEXES: dict[str, Any] = {
-    "text": list("abcd"),
-    "numbers": [10, 11, 12, 13],
-    "0..N-1": range(4),
-    "pairs": [(0, 1), (0, 2), (1, 1), (1, 2)],
-}
+INDEXES: dict[str, Any] = {"text": list("abcd"), "0..N-1": range(4), "pairs": [(0, 1), (0, 2), (1, 1), (1, 2)]}
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -299,9 +290,7 @@ def test_names_of_accumulators_must_agree() -> None:
 def test_a_column_keeps_its_kind_in_all_chunks() -> None:
     """Reading a file in pieces gives numbers in one and text in another: 1 and "1" would be two clusters."""
     frames = [pd.DataFrame({"a": [1, 2], "b": list("xy")}), pd.DataFrame({"a": ["1", "z"], "b": list("xy")})]
-    with pytest.raises(
-        ValueError, match="labels_pred: expected labels of one kind in all chunks of clustering 0; got 1 and '1'"
-    ):
+    with pytest.raises(ValueError, match=r"labels_pred: .* of one kind in all chunks of clustering 0; got 1 and '1'"):
         tce.evaluate_stream([([0, 1], frame) for frame in frames], "ari")
 
 

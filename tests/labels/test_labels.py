@@ -20,7 +20,6 @@ def counts(*labels, **options):
 
 
 def listed(labels: torch.Tensor | np.ndarray | None) -> list[Any]:
-    """The labels of rows or columns."""
     assert labels is not None
     return labels.tolist()
 
@@ -109,11 +108,6 @@ def test_batch_shapes_broadcast():
         for t in range(6):
             alone = ContingencyTables.from_labels(true[s, 0], pred[t], num_classes=3, num_clusters=5)
             assert torch.equal(tables[s, t].counts, alone.counts)
-
-
-def test_expanded_labels_are_not_copied_and_count_for_every_row():
-    true = torch.tensor(TRUE).expand(3, 5)
-    assert counts(true, torch.tensor(PRED).expand(3, 5)) == [TABLE] * 3
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
@@ -248,9 +242,6 @@ def test_no_items_and_no_tables_are_legal(empty):
         tables = ContingencyTables.from_labels(empty, empty, layout=layout)
         assert tables.n_items.sum().item() == 0
         assert tables.coverage.isnan().all()
-    none = ContingencyTables.from_labels(torch.zeros(7).long(), torch.zeros(0, 7).long())
-    assert none.batch_shape == (0,)
-    assert tce.evaluate_tables(none, "all")["ari"].shape == (0,)
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -277,6 +268,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "heavy weights": (dict(weights=[2**62] * 3), r"weights: expected whole numbers with a sum below 2\*\*63"),
     "unsigned weight": (dict(weights=np.array([2**63, 1, 1], np.uint64)), "weights: expected numbers below 2"),
     "device without values": (dict(device="meta"), "device: expected a device with float64"),
+    "two devices": (dict(labels_true=torch.zeros(3), labels_pred=torch.zeros(3, device="meta")), "true on cpu, .*meta"),
+    "unsigned code": (
+        dict(labels_true=np.array([2**64 - 1, 0, 1], np.uint64), num_classes=3),
+        "got 18446744073709551615 at position 0",
+    ),
+    "noise above 64 bits": (dict(noise="cluster", noise_label=2**64), "noise_label: .* at most 64 bits"),
+    "noise below 64 bits": (dict(noise="cluster", noise_label=-(2**63) - 1), "noise_label: .* at most 64 bits"),
 }
 
 
@@ -303,11 +301,6 @@ def test_light_weights_warn():
         ContingencyTables.from_labels([0, 1], [0, 1], weights=[0.5, 0.5])
 
 
-def test_tensors_on_two_devices_need_a_device():
-    with pytest.raises(ValueError, match="labels_true on cpu, labels_pred on meta"):
-        ContingencyTables.from_labels(torch.zeros(3).long(), torch.zeros(3, device="meta").long())
-
-
 @pytest.mark.parametrize("missing", [[], [7], list(range(5, 400))], ids=["none", "one", "most"])
 @pytest.mark.parametrize("keep", [False, True], ids=["all", "masked"])
 def test_labels_that_nearly_fill_a_wide_range(missing: list[int], keep: bool) -> None:
@@ -331,16 +324,9 @@ def test_labels_that_nearly_fill_a_wide_range(missing: list[int], keep: bool) ->
 @pytest.mark.parametrize("step", [9, 2**50])
 def test_a_mask_may_bring_an_empty_batch(mask: tuple[int, ...], step: int) -> None:
     true = np.arange(300) * step
-    tables = tce.ContingencyTables.from_labels(
-        true.reshape((1,) * (len(mask) - 1) + (300,)), true, mask=np.ones(mask, bool)
-    )
+    one = true.reshape((1,) * (len(mask) - 1) + (300,))
+    tables = tce.ContingencyTables.from_labels(one, true, mask=np.ones(mask, bool))
     assert tables.batch_shape == mask[:-1]
-
-
-@pytest.mark.parametrize("label", [2**64, 2**70, -(2**63) - 1])
-def test_noise_labels_beyond_64_bits(label: int) -> None:
-    with pytest.raises(ValueError, match="noise_label: expected a label of at most 64 bits"):
-        tce.ContingencyTables.from_labels([0, 1, 1], [0, 1, 1], noise="cluster", noise_label=label)
 
 
 def test_fields_of_records_are_labels_and_weights() -> None:
@@ -348,8 +334,3 @@ def test_fields_of_records_are_labels_and_weights() -> None:
     records = np.array([(1, 2, 0.5), (1, 3, 1.5), (1, 3, 2.0)], dtype=[("a", "i1"), ("b", "i4"), ("c", "f8")])
     tables = tce.ContingencyTables.from_labels(records["b"], [0, 1, 1], weights=records["c"])
     assert tables.counts.tolist() == [[0.5, 0], [0, 3.5]]
-
-
-def test_large_unsigned_labels_are_named_as_they_are() -> None:
-    with pytest.raises(ValueError, match="got 18446744073709551615 at position 0"):
-        tce.ContingencyTables.from_labels(np.array([2**64 - 1, 0], np.uint64), [0, 1], num_classes=3)

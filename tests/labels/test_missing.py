@@ -73,12 +73,7 @@ def test_without_checks_missing_labels_are_left_out_and_show() -> None:
 
 
 def test_labels_that_are_all_missing() -> None:
-    for labels in (
-        [None, None],
-        torch.full((2,), torch.nan),
-        arrow.nulls(2),
-        pd.Series([None, None], dtype="category"),
-    ):
+    for labels in ([None, None], torch.tensor([torch.nan] * 2), arrow.nulls(2), pd.Categorical([None] * 2)):
         tables = ContingencyTables.from_labels([0, 1], labels, missing="ignore")
         assert tables.n_items.item() == 0
         assert tables.coverage.item() == 0

@@ -52,8 +52,6 @@ class OfArrowStream:
 
 
 class OfDlpack:
-    """An array of another library."""
-
     def __init__(self, held: Any) -> None:
         self.held = held
 
@@ -65,8 +63,6 @@ class OfDlpack:
 
 
 class LikeXarray:
-    """Values with names of dimensions."""
-
     dims = ("cell",)
 
     def __init__(self, values: Any) -> None:
@@ -107,19 +103,10 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         lambda: pd.Series([Decimal(1), Decimal(1), Decimal(2), None], dtype=pd.ArrowDtype(arrow.decimal128(5, 1))),
         [1, 1, 2, None],
     ),
-    "unused categories": (
-        lambda: pd.Series(["b", "b", None, "a"]).astype(pd.CategoricalDtype(["z", "b", "a"])),
-        ["b", "b", None, "a"],
-    ),
+    "unused categories": (lambda: pd.Series(pd.Categorical(["b", "b", None, "a"], list("zba"))), ["b", "b", None, "a"]),
     "categories of numbers": (lambda: pd.Series([10.0, np.nan, 2, 2], dtype="category"), [10, None, 2, 2]),
-    "nullable categories": (
-        lambda: pd.Series(pd.array([10, 10, 2, None], dtype="Int64")).astype("category"),
-        [10, 10, 2, None],
-    ),
-    "Arrow categories": (
-        lambda: pd.Series([10, 10, 2, 2], dtype=pd.ArrowDtype(arrow.int64())).astype("category"),
-        [10, 10, 2, 2],
-    ),
+    "nullable categories": (lambda: pd.Series([10, 10, 2, None], dtype="Int64").astype("category"), [10, 10, 2, None]),
+    "Arrow categories": (lambda: pd.Series([10, 10, 2, 2], dtype="int64[pyarrow]").astype("category"), [10, 10, 2, 2]),
     "categories of booleans": (lambda: pd.Categorical([True, False, True, True]), [True, False, True, True]),
     "index of categories": (lambda: pd.CategoricalIndex(["b", "a", "b", "b"]), ["b", "a", "b", "b"]),
     "intervals": (lambda: pd.Series(pd.cut([1, 1, 5, 5], [0, 2, 6])), ["(0, 2]", "(0, 2]", "(2, 6]", "(2, 6]"]),
@@ -136,15 +123,9 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         [5, 5, 7, 7],
     ),
     "other byte order": (lambda: np.array([5, 5, 7, BIG], ">u8"), [5, 5, 7, BIG]),
-    "new strings": (
-        lambda: np.array(["a", None, "b", "b"], np.dtypes.StringDType(na_object=None)),
-        ["a", None, "b", "b"],
-    ),
+    "new strings": (lambda: np.array(["a", None, "b", "b"], np.dtypes.StringDType(na_object=None)), ["a", None, *"bb"]),
     "masked": (lambda: np.ma.masked_array([5, 6, 7, 7], [False, True, False, False]), [5, None, 7, 7]),
-    "masked text": (
-        lambda: np.ma.masked_array(["a", "x", "b", "b"], [False, True, False, False]),
-        ["a", None, "b", "b"],
-    ),
+    "masked text": (lambda: np.ma.masked_array(["a", "x", "b", "b"], [False, True, False, False]), ["a", None, *"bb"]),
     "masked fractions": (lambda: np.ma.masked_array([5, 5.5, 7, 7], [False, True, False, False]), [5, None, 7, 7]),
     "masked objects": (
         lambda: np.ma.masked_array(np.array(["a", 3, "c", "c"], object), [False, True, False, False]),
@@ -179,9 +160,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     ),
     "Arrow, part of a dictionary": (lambda: arrow.array(list("zaabbz")).dictionary_encode().slice(1, 4), list("aabb")),
     "different dictionaries": (
-        lambda: arrow.chunked_array(
-            [arrow.array(["b", "a"]).dictionary_encode(), arrow.array(["a", "c"]).dictionary_encode()]
-        ),
+        lambda: arrow.chunked_array([arrow.array(list(x)).dictionary_encode() for x in ("ba", "ac")]),
         ["b", "a", "a", "c"],
     ),
     "null in a dictionary": (lambda: dictionary(["a", None, "b"], [0, 1, 2, 2]), ["a", None, "b", "b"]),
@@ -205,15 +184,9 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "Arrow booleans": (lambda: arrow.array([True, None, False, False]), [True, None, False, False]),
     "Arrow, chunks of text": (lambda: arrow.chunked_array([["a", None], [], ["b", "b"]]), ["a", None, "b", "b"]),
     "polars": (lambda: polars.Series([5, 5, None, 7]), [5, 5, None, 7]),
-    "polars categories": (
-        lambda: polars.Series(["a", None, "b", "b"], dtype=polars.Categorical),
-        ["a", None, "b", "b"],
-    ),
+    "polars category": (lambda: polars.Series(["a", None, "b", "b"], dtype=polars.Categorical), ["a", None, "b", "b"]),
     "polars enumeration": (lambda: polars.Series(list("aabb"), dtype=polars.Enum(["z", "b", "a"])), list("aabb")),
-    "polars pieces": (
-        lambda: polars.concat([polars.Series([5, 5]), polars.Series([7, 7])], rechunk=False),
-        [5, 5, 7, 7],
-    ),
+    "polars pieces": (lambda: polars.concat(map(polars.Series, ([5, 5], [7, 7])), rechunk=False), [5, 5, 7, 7]),
 }
 
 
@@ -354,9 +327,7 @@ def test_errors_name_the_arguments_of_the_function_that_was_called() -> None:
     for pair, name in ((([0.5, 1], [0, 1]), "labels_a"), (([0, 1], [0.5, 1]), "labels_b")):
         with pytest.raises(ValueError, match=f"^{name}: expected labels of one kind"):
             tce.paired_bootstrap([0, 1], *pair)
-    with pytest.raises(
-        ValueError, match=r"^labels_b: expected batch shapes that broadcast; got labels_a \(2,\), labels_b \(3,\)"
-    ):
+    with pytest.raises(ValueError, match=r"^labels_b: .* that broadcast; got labels_a \(2,\), labels_b \(3,\)"):
         tce.paired_bootstrap([0, 1], [[0, 1]] * 2, [[0, 1]] * 3)
     for function in (tce.pairwise, tce.stability):
         with pytest.raises(ValueError, match=r"^labels: expected labels of one kind"):

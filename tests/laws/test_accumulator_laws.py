@@ -29,11 +29,7 @@ STREAMS = [  # sizes that are given, and kind of the labels
     ("none", "text"),
 ]
 SIZES = {"both": (4, 5), "classes": (6, None), "clusters": (None, 6), "none": (None, None)}
-WEIGHTS = {
-    "none": [1.0],
-    "integers": [0.0, 1.0, 2.0, 5.0],
-    "floats": [1.0, 1.25, 2.5],
-}  # quarters: sums are exact in any order
+WEIGHTS = {"none": [1.0], "integers": [0.0, 1.0, 2.0, 5.0], "floats": [1.0, 1.25, 2.5]}  # quarters: exact sums
 NOISE: list[dict[str, Any]] = [
     {},
     {"noise_label": 3},
@@ -45,12 +41,7 @@ NOISE: list[dict[str, Any]] = [
 
 Item = tuple[int, tuple[int, int], bool, int]  # class, cluster in each of two clusterings, mask, number of its weight
 ITEMS = st.lists(
-    st.tuples(
-        st.integers(0, 5),
-        st.tuples(st.integers(0, 5), st.integers(0, 5)),
-        st.booleans(),
-        st.integers(0, 11),
-    ),
+    st.tuples(st.integers(0, 5), st.tuples(st.integers(0, 5), st.integers(0, 5)), st.booleans(), st.integers(0, 11)),
     max_size=8,
 )
 
@@ -212,9 +203,7 @@ class AccumulatorMachine(RuleBasedStateMachine):
         assert_same(self.snapshot[0], self.stream.tables(self.snapshot[1]), singletons)
 
 
-AccumulatorMachine.TestCase.settings = settings(
-    max_examples=60, phases=[Phase.generate], stateful_step_count=10, deadline=None
-)
+AccumulatorMachine.TestCase.settings = settings(max_examples=60, phases=[Phase.generate], stateful_step_count=10)
 TestAccumulator = pytest.mark.slow(AccumulatorMachine.TestCase)
 
 

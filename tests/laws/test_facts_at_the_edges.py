@@ -18,7 +18,6 @@ WITH_PARTS = [measure for measure in MEASURES.values() if measure.parts is not N
 
 
 def blocks(*sizes: int) -> Groups:
-    """Groups of consecutive items."""
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     return [set(range(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
 

@@ -42,7 +42,6 @@ def renamed(labels: Tensor) -> Tensor:
 
 
 def with_empty_groups(counts: Tensor) -> Tensor:
-    """With an empty class and an empty cluster."""
     return torch.nn.functional.pad(counts, (1, 0, 0, 1))
 
 
@@ -84,7 +83,6 @@ def check_intervals(
 def check_tests(
     tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, resamples: int = RESAMPLES
 ) -> None:
-    """Null distributions and p-values agree."""
     first, second = (permutation_test(x, names, resamples, rng=seeded()) for x in (tables, others))
     assert first.settings == second.settings
     for name in names:

@@ -58,11 +58,8 @@ def column(labels: Any) -> pd.Series:
         labels = labels.numpy()
     if isinstance(labels, (arrow.Array, polars.Series)):
         labels = labels.to_pandas()
-    return (
-        labels
-        if isinstance(labels, pd.Series)
-        else pd.Series(labels, dtype=object if isinstance(labels, list) else None)
-    )
+    dtype: Any = object if isinstance(labels, list) else None
+    return labels if isinstance(labels, pd.Series) else pd.Series(labels, dtype=dtype)
 
 
 def write(labels: pd.Series, path: Path) -> None:

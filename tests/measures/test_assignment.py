@@ -25,7 +25,6 @@ def as_cells(tables: Tensor) -> tuple[Any, ...]:
 
 
 def matched_sparsely(tables: Tensor) -> tuple[Tensor, Tensor]:
-    """As ``match_dense``."""
     table, row, column, *_ = cells = as_cells(tables)
     chosen, unique = match_sparse(*cells)
     columns = torch.full(tables.shape[:2], -1).index_put((table[chosen], row[chosen]), column[chosen])

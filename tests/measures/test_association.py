@@ -14,12 +14,8 @@ def test_independent_sides_have_exactly_no_association() -> None:
 
 def test_tversky_between_others() -> None:
     tables = ContingencyTables([[[5, 1, 0], [2, 3, 1], [0, 1, 4]], [[3, 0, 0], [0, 1, 0], [0, 0, 1]]])
-    for weights, name in {
-        (1, 1): "jaccard",
-        (0.5, 0.5): "pair_f",
-        (1, 0): "pair_precision",
-        (0, 1): "pair_recall",
-    }.items():
+    same = {(1, 1): "jaccard", (0.5, 0.5): "pair_f", (1, 0): "pair_precision", (0, 1): "pair_recall"}
+    for weights, name in same.items():
         alpha, beta = weights
         value = measures.tversky(tables, alpha=alpha, beta=beta)
         assert value.tolist() == pytest.approx(MEASURES[name](tables).tolist(), rel=1e-15)

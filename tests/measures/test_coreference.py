@@ -50,9 +50,7 @@ def values(tables: ContingencyTables, names: Any, zero_division: float | None) -
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @settings(max_examples=60)
 @given(batch=st.lists(sides_of_groups(7, 4), min_size=1, max_size=3))
-def test_against_the_slow_reference(
-    layout: str, zero_division: float | None, batch: list[tuple[Groups, Groups]]
-) -> None:
+def test_slow_reference(layout: str, zero_division: float | None, batch: list[tuple[Groups, Groups]]) -> None:
     sides = [dict(enumerate(pair[side] for pair in batch)) for side in (0, 1)]
     tables = ContingencyTables.from_documents(*sides, layout=layout)
     expected = [reference(*pair, zero_division) for pair in batch]

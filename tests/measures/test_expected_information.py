@@ -35,7 +35,6 @@ def exact(class_sizes, cluster_sizes):
 
 
 def sizes_of(n, groups, generator):
-    """Uneven sizes without zeros."""
     share = torch.rand(groups, generator=generator, dtype=torch.float64) ** 3
     labels = torch.multinomial(share, n - groups, replacement=True, generator=generator)
     return 1 + torch.bincount(labels, minlength=groups)

@@ -85,7 +85,6 @@ def histograms(sizes: list[int], classes: list[int]) -> Any:
 
 
 def log_binomial(x: Any, b: Any) -> Any:
-    """``log binom(x + b - 1, x)``."""
     return mpmath.loggamma(x + b) - mpmath.loggamma(b) - mpmath.loggamma(x + 1)
 
 

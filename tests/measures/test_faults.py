@@ -108,9 +108,7 @@ def test_reported_table(case: Case) -> None:
 
 
 @pytest.mark.parametrize("half", [torch.float16, torch.bfloat16], ids=str)
-@pytest.mark.parametrize(
-    "case", params(case for case in MEASURED if case in SMALL or case["kind"] == "half-precision-counts")
-)
+@pytest.mark.parametrize("case", params(x for x in MEASURED if x in SMALL or x["kind"] == "half-precision-counts"))
 def test_half_precision_surroundings_change_nothing(case: Case, half: torch.dtype) -> None:
     default = torch.get_default_dtype()
     torch.set_default_dtype(half)
@@ -121,9 +119,7 @@ def test_half_precision_surroundings_change_nothing(case: Case, half: torch.dtyp
         torch.set_default_dtype(default)
 
 
-@pytest.mark.parametrize(
-    "case", params(case for case in REPORTED if is_overlapping(case) and hasattr(tce, "Memberships"))
-)
+@pytest.mark.parametrize("case", params(x for x in REPORTED if is_overlapping(x) and hasattr(tce, "Memberships")))
 def test_reported_overlapping_fault(case: Case) -> None:
     true, pred = (tce.Memberships.from_lists(case[side]) for side in ("labels_true", "labels_pred"))
     check(float(tce.evaluate_overlapping(true, pred)[case["measure"]]), case)

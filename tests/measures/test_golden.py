@@ -53,11 +53,8 @@ def agrees(value: float, expected: float) -> bool:
 
 
 def wrong(values: dict[str, float], expected: dict[str, float]) -> list[str]:
-    return [
-        f"{name}: {values[name]}, expected {expected[name]}"
-        for name in values
-        if name in expected and not agrees(values[name], expected[name])
-    ]
+    both = {name: (value, expected[name]) for name, value in values.items() if name in expected}
+    return [f"{name}: {value}, expected {other}" for name, (value, other) in both.items() if not agrees(value, other)]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

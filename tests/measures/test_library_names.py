@@ -3,12 +3,12 @@
 import subprocess
 import sys
 from itertools import groupby
+from typing import Any
 
 import pytest
 
 import torchclusteval as tce
 from tests.support.processes import ROOT
-from torchclusteval.cli import main
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.library_names import library_names
 
@@ -24,15 +24,13 @@ def test_the_table_names_measures_once() -> None:
 
 
 @pytest.mark.parametrize("library", BY_LIBRARY)
-def test_a_name_with_its_library(library: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_with_its_library(library: str, run: Any) -> None:
     for row in BY_LIBRARY[library]:
         assert canonical(str(row)) == canonical(str(row).upper()) == row.measure
-    assert main(["measures", str(row)]) == 0
-    out = capsys.readouterr().out
+    out = run("measures", str(row)).out
     assert out.startswith(f"{row.measure}\n")
     assert str(row) in out
-    assert main(["measures", f"{library}:"]) == 0
-    assert set(capsys.readouterr().out.splitlines()) == {f"{row}: {row.measure}" for row in BY_LIBRARY[library]}
+    assert {*run("measures", f"{library}:").out.splitlines()} == {f"{x}: {x.measure}" for x in BY_LIBRARY[library]}
 
 
 @pytest.mark.parametrize(
@@ -63,9 +61,8 @@ def test_functions_that_are_no_measure_here_have_no_name(name: str) -> None:
         tce.evaluate([0, 1], [0, 1], name)
 
 
-def test_a_name_without_its_library(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["measures", "precision"])
-    out = capsys.readouterr().out
+def test_a_name_without_its_library(run: Any) -> None:
+    out = run("measures", "precision").out
     assert "clusterCrit:Precision: pair_precision\n" in out
     assert "python-bcubed:precision: extended_bcubed_precision\n" in out
     for name in ("sokalSneath1", "precision"):

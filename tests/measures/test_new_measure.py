@@ -2,13 +2,13 @@
 
 import inspect
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from torch import Tensor
 
 import torchclusteval as tce
 from torchclusteval import ContingencyTables
-from torchclusteval.cli import main
 from torchclusteval.measures.matching import majority_of_clusters, matched_items
 from torchclusteval.measures.record import MADE, UNIT, measure
 from torchclusteval.measures.references import _TEXTS
@@ -48,7 +48,7 @@ def throw_away() -> Iterator[str]:
     del MADE["matched_majority"], _TEXTS["nobody2026"]
 
 
-def test_a_throw_away_measure(throw_away: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_throw_away_measure(throw_away: str, run: Any) -> None:
     true, pred, by = [0, 0, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 1, 2], [0, 0, 0, 0, 1, 1, 1]
     assert tce.MEASURES[throw_away].source == "nobody2026"
     assert tce.evaluate(true, pred, throw_away)[throw_away].item() == 5 / 6
@@ -56,10 +56,8 @@ def test_a_throw_away_measure(throw_away: str, capsys: pytest.CaptureFixture[str
     groups = ContingencyTables.from_labels(true, pred, by=by)
     assert tce.evaluate_tables(groups, throw_away)[throw_away].tolist() == [1, 2 / 3]
     assert tce.pooled(groups, throw_away)[throw_away].item() == 5 / 6
-    main(["measures", throw_away])
-    assert "Nobody (2026)" in capsys.readouterr().out
-    main(["measures"])
-    assert throw_away in capsys.readouterr().out
+    assert "Nobody (2026)" in run("measures", throw_away).out
+    assert throw_away in run("measures").out
 
 
 def test_it_is_gone_again_and_no_name_is_given_twice(throw_away: str) -> None:

@@ -63,10 +63,7 @@ def test_plain_groups_are_scored() -> None:
     ("true", "message"),
     [
         ([["x"], ["x"], ["x", "y"]], "true: .* entries 0 and 1 are the same: Memberships.from_lists .*from_groups"),
-        (
-            {0: ["a", "b", "c"], 1: ["b", "d", "e"]},
-            "2 keys for 5 values: Memberships.from_dict .*from_groups",
-        ),
+        ({0: ["a", "b", "c"], 1: ["b", "d", "e"]}, "2 keys for 5 values: Memberships.from_dict .*from_groups"),
         ("ab", "true: expected Memberships .*; got str"),
         (torch.eye(2), "true: expected Memberships .*; got Tensor"),
         (["ab"], "true: expected a list, tuple, set or 1-D array in group 0; got 'ab'"),
@@ -91,10 +88,7 @@ def test_plain_groups_in_doubt_are_refused(true: Any, message: str) -> None:
     ],
 )
 def test_no_item_in_common_is_refused(true: Any, pred: Any, shown: str) -> None:
-    made = [
-        Memberships.from_dict(side) if isinstance(side, dict) else Memberships.from_groups(side)
-        for side in (true, pred)
-    ]
+    made = [Memberships.from_dict(x) if isinstance(x, dict) else Memberships.from_groups(x) for x in (true, pred)]
     for sides in ((true, pred), made):
         with pytest.raises(ValueError, match="no item in common: ") as caught:
             evaluate_overlapping(*sides)
@@ -177,9 +171,7 @@ def test_labels_of_cuts() -> None:
 GOOD = [[1.0, 2.0, 0.5, 2.0], [0.0, 3.0, 2.0, 3.0]]
 
 
-@pytest.mark.parametrize(
-    "form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.array(GOOD, np.float32)]
-)
+@pytest.mark.parametrize("form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.array(GOOD, "f4")])
 def test_a_linkage_matrix_is_no_hierarchy(form: Any) -> None:
     with pytest.raises(ValueError, match=r"got a linkage matrix, .* \(cut it: Memberships.from_linkage\(Z, heights="):
         Memberships.from_hierarchy(form)
@@ -226,10 +218,8 @@ def test_bad_heights_are_refused(heights: Any, message: str) -> None:
 
 def test_a_single_label_is_one_group() -> None:
     """As python-louvain and JSON give partitions."""
-    one, other = (
-        Memberships.from_dict({"a": 0, "b": 0, "c": 1}),
-        Memberships.from_dict({"c": "y", "a": "xx", "b": "xx"}),
-    )
+    sides: list[Any] = [{"a": 0, "b": 0, "c": 1}, {"c": "y", "a": "xx", "b": "xx"}]
+    one, other = map(Memberships.from_dict, sides)
     assert one.n_groups == other.n_groups == 2
     assert evaluate_overlapping(one, other, ["omega_index"])["omega_index"].item() == 1
     mixed = Memberships.from_dict({"a": np.int64(0), "b": [0, 1], "c": []})

@@ -40,9 +40,7 @@ def test_constructors_agree() -> None:
         assert dense(Memberships.from_matrix(form)) == stacked.tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch 2.11 warns of checks that are off, although they are asked for
-        twice = torch.sparse_coo_tensor(
-            torch.tensor([[0, 0], [1, 1]]), torch.tensor([1, 1]), (2, 2), check_invariants=True
-        )
+        twice = torch.sparse_coo_tensor(torch.tensor([[0, 0], [1, 1]]), torch.ones(2), (2, 2), check_invariants=True)
     assert dense(Memberships.from_matrix(twice)) == [[0, 1], [0, 0]]
 
 
@@ -125,14 +123,8 @@ NAN = float("nan")
         (lambda: Memberships.from_lists([[[1, 2]]]), r"expected hashable values; got \[1, 2\] for item 0"),
         (lambda: Memberships.from_lists([[1], [2]], items=["a"]), "items: expected 2 names, one per item; got 1"),
         (lambda: Memberships.from_lists([[1], [2]], items=["a", "a"]), "items: expected each name once; got 'a' again"),
-        (
-            lambda: Memberships.from_lists([[1], [2]], items=["a", None]),
-            "items: expected a name; got None at position 1",
-        ),
-        (
-            lambda: Memberships.from_groups("ab"),
-            "expected a mapping from groups to items, or a list of groups; got str",
-        ),
+        (lambda: Memberships.from_lists([[1], [2]], items=["a", None]), "items: expected a name; got None at"),
+        (lambda: Memberships.from_groups("ab"), "expected a mapping .*, or a list of groups; got str"),
         (lambda: Memberships.from_groups(["ab"]), "in group 0; got 'ab'"),
         (lambda: Memberships.from_groups([["a", "b"]], items=["a"]), "only items named in items; got 'b'"),
         (lambda: Memberships.from_groups(torch.eye(2)), "got Tensor of 2 dimensions .from_matrix takes 0/1 matrices"),
@@ -145,10 +137,7 @@ NAN = float("nan")
         (lambda: Memberships.from_labels(torch.tensor(1)), "labels: expected labels of shape"),
         (lambda: Memberships.from_hierarchy(["a/b"]), "paths: expected a list, tuple.* got 'a/b'"),
         (lambda: Memberships.from_hierarchy([{"a", "b"}]), "paths: expected an ordered path for item 0; got a set"),
-        (
-            lambda: Memberships.from_hierarchy({"i": ["a"]}, items=["i"]),
-            "items: expected None where paths is a mapping",
-        ),
+        (lambda: Memberships.from_hierarchy({"i": ["a"]}, items=["i"]), "items: expected None where paths is a map"),
         (lambda: Memberships.from_labels([1], items=1), "items: expected a list of names; got int"),  # type: ignore[arg-type]
         (lambda: Memberships.from_groups({"g": [0]}, items=1), "items: expected a list of names; got int"),  # type: ignore[arg-type]
         (lambda: Memberships.stack([]), "members: expected at least one Memberships"),
@@ -166,11 +155,7 @@ def test_bad_input_is_refused(make: Any, message: str) -> None:
 def test_sides_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="measures: expected names or Measure records; got int"):
         evaluate_overlapping(Memberships.from_labels([1]), Memberships.from_labels([1]), 5)  # type: ignore[arg-type]
-    named, plain, longer = (
-        Memberships.from_dict({"a": [1]}),
-        Memberships.from_labels([1]),
-        Memberships.from_labels([1, 2]),
-    )
+    named, plain, longer = (Memberships.from_dict({"a": [1]}), *map(Memberships.from_labels, ([1], [1, 2])))
     with pytest.raises(ValueError, match=r"the same number of items on both sides; got \[1, 2\]"):
         evaluate_overlapping(plain, longer)
     with pytest.raises(ValueError, match="items: expected names on both sides or on neither"):

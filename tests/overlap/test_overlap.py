@@ -82,9 +82,7 @@ def test_multiplicities_of_figure_15() -> None:
 
 def test_multiplicities_of_named_items_and_batches() -> None:
     true = Memberships.from_dict({"x": [0, 1], "y": [0, 1], "z": [1]})
-    pred = Memberships.stack(
-        [Memberships.from_dict({"z": [5], "x": [5]}), Memberships.from_dict({"x": [5], "y": [5, 6]})]
-    )
+    pred = Memberships.stack([Memberships.from_dict(x) for x in ({"z": [5], "x": [5]}, {"x": [5], "y": [5, 6]})])
     found = overlap.multiplicity_recall(true, pred, [("x", "y"), ("x", "z")])
     assert found.tolist() == [[0, 1], [0.5, 0]]
     assert overlap.multiplicity_precision(true, pred, []).shape == (2, 0)
@@ -209,10 +207,7 @@ def test_choosing_measures() -> None:
         ([], "at least one measure"),
         ([3], "names or Measure records; got int"),
         ([own, Measure("items", "overlap", overlap.omega_index, (0, 1))], "two measures named 'items'"),
-        (
-            Measure("odd", "overlap", lambda a, b: torch.zeros(3), (0, 1)),
-            r"measure 'odd': expected a tensor of shape \(\)",
-        ),
+        (Measure("odd", "overlap", lambda a, b: torch.zeros(3), (0, 1)), r"measure 'odd': expected .* of shape \(\)"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate_overlapping(true, pred, bad)  # type: ignore[arg-type]

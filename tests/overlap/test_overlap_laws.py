@@ -32,9 +32,7 @@ def test_exchanging_the_sides(sides: tuple[Groups, Groups]) -> None:
 def test_names_and_order_change_nothing(sides: tuple[Groups, Groups], seed: int) -> None:
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(sides[0])), random.permutation(4)
-    moved = [
-        Memberships.from_lists([[f"g{names[group]}" for group in reversed(side[i])] for i in order]) for side in sides
-    ]
+    moved = [Memberships.from_lists([[f"g{names[k]}" for k in reversed(side[i])] for i in order]) for side in sides]
     assert_same(values(moved[0], moved[1]), values(*both(*sides)))
 
 
@@ -116,11 +114,7 @@ def test_items_with_thousands_of_groups_on_both_sides() -> None:
     names = ["extended_bcubed_precision", "extended_bcubed_recall"]
     scores = evaluate_overlapping(Memberships.from_matrix(true), Memberships.from_matrix(pred), names)
     assert float(scores["extended_bcubed_precision"]) == 1
-    shared = [
-        [groups - 1, groups - 2, groups - 1],
-        [groups - 2, groups - 2, groups - 2],
-        [groups - 1, groups - 2, groups],
-    ]
+    shared = [[groups - less for less in row] for row in ((1, 2, 1), (2, 2, 2), (1, 2, 0))]
     expected = Fraction(sum(map(sum, shared)), 9 * groups)
     assert float(scores["extended_bcubed_recall"]) == pytest.approx(float(expected), abs=1e-15)
 
@@ -173,9 +167,7 @@ def test_partitions_and_overlaps_in_one_batch() -> None:
 
 def test_the_omega_index_is_zero_on_average() -> None:
     true, pred = [[0, 1], [0], [0, 1], [1], [2]], [[0], [0, 1], [1], [1, 0], []]
-    batch = Memberships.stack(
-        [Memberships.from_lists([pred[i] for i in order]) for order in itertools.permutations(range(5))]
-    )
+    batch = Memberships.stack([Memberships.from_lists(order) for order in itertools.permutations(pred)])
     scores = evaluate_overlapping(Memberships.from_lists(true), batch, "all")
     for name, measure in OVERLAP_MEASURES.items():
         average = float(scores[name].mean())

@@ -14,11 +14,8 @@ from tests.support.processes import ROOT
 
 NAMES = ["", "measures", "inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots"]
 TEMPLATE = re.compile(r'_EXAMPLE = """[^"]*"""')  # of examples that only differ in a name and a value
-FILES = sorted(
-    path
-    for path in (ROOT / "torchclusteval").rglob("*.py")
-    if re.search(">>> |, example=", TEMPLATE.sub("", path.read_text())) and path.stem != "__main__"
-)
+EVERY = {path: TEMPLATE.sub("", path.read_text()) for path in sorted((ROOT / "torchclusteval").rglob("*.py"))}
+FILES = [path for path, text in EVERY.items() if re.search(">>> |, example=", text) and path.stem != "__main__"]
 OPTIONAL = {"torchclusteval/torchmetrics": "torchmetrics", "torchclusteval/plots": "scipy"}
 
 
@@ -42,9 +39,8 @@ def test_examples_print_what_stands_there(file: str) -> None:
         if file.startswith(start):
             pytest.importorskip(package)
     module = importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-    found = doctest.DocTestFinder(exclude_empty=True).find(
-        module, module.__name__, extraglobs={"tce": tce, "torch": torch}
-    )
+    finder, names = doctest.DocTestFinder(exclude_empty=True), {"tce": tce, "torch": torch}
+    found = finder.find(module, module.__name__, extraglobs=names)
     examples = [test for test in found if test.examples]
     assert examples
     for test in examples:

@@ -39,9 +39,7 @@ def test_every_public_name_is_in_the_reference(generate: ModuleType) -> None:
 
 def test_every_results_file_is_shown(generate: ModuleType) -> None:
     text = generate.benchmarks()
-    newest = {
-        re.sub(r"_\d{4}-\d\d-\d\d$", "", path.stem) for path in (DOCS.parent / "benchmarks/results").glob("*.json")
-    }
+    newest = {re.sub(r"_\d{4}-\d\d-\d\d$", "", x.stem) for x in (DOCS.parent / "benchmarks/results").glob("*.json")}
     assert newest
     assert all(f"## {name.replace('_', ' ').capitalize()}\n" in text for name in newest)
 

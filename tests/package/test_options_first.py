@@ -10,8 +10,6 @@ from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 
 class Untouched:
-    """Labels that nobody may look at."""
-
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"labels were touched ({name}) before the options were checked")
 

@@ -102,9 +102,7 @@ def test_the_top_of_the_package_is_one_screen() -> None:
 def test_no_test_imports_a_test() -> None:
     """What several tests share is in ``tests/support``."""
     imports = {
-        str(path): [
-            name for name in imported_names(path) if name.startswith("tests.") and not name.startswith("tests.support.")
-        ]
+        str(path): [x for x in imported_names(path) if x.startswith("tests.") and not x.startswith("tests.support.")]
         for path in (PACKAGE.parent / "tests").rglob("*.py")
     }
     assert {path: names for path, names in imports.items() if names} == {}
@@ -132,7 +130,6 @@ def test_required_packages_are_enough() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """Packages that a program has loaded at its end."""
     show = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
     command = [sys.executable, "-c", f"{code}\n{show}"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
@@ -171,7 +168,6 @@ def underlying(function: Any) -> Any:
 
 
 def measure_functions() -> dict[str, Any]:
-    """Public functions of ``tce.measures`` whose first argument is tables."""
     found = inspect.getmembers(tce.measures, inspect.isfunction)
     return {
         name: function

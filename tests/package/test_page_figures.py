@@ -18,7 +18,6 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def newest(stem: str) -> str:
-    """The newest file of results of this kind."""
     dated = re.compile(rf"{re.escape(stem)}(_\d{{4}}-\d\d-\d\d)?\.(json|png)")
     return max(path.name for path in RESULTS.iterdir() if dated.fullmatch(path.name)).rpartition(".")[0]
 
@@ -125,10 +124,8 @@ def figures_of_streaming(found: Any) -> list[float]:
 
 def figures_of_overlap(found: Any) -> list[float]:
     peer = next(x for x in found["peers"] if x["peer"] == "bcubed")
-    return [
-        *(1e3 * peer["torchclusteval"]["cpu_s"], peer["other"]["cpu_s"], peer["times_faster"]),
-        found["large"][0]["cpu_s"],
-    ]
+    times = [1e3 * peer["torchclusteval"]["cpu_s"], peer["other"]["cpu_s"], peer["times_faster"]]
+    return [*times, found["large"][0]["cpu_s"]]
 
 
 def figures_of_coreference(found: Any) -> list[float]:
@@ -190,10 +187,7 @@ SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
         PERFORMANCE,
         "billion pairs: # s and # MB on one thread",
         "element_centric",
-        lambda found: [
-            found["element_centric"]["threads_1"]["wall_s"],
-            found["element_centric"]["additional_mb"],
-        ],
+        lambda found: [found["element_centric"]["threads_1"]["wall_s"], found["element_centric"]["additional_mb"]],
     ),
     (
         PERFORMANCE,
@@ -207,12 +201,7 @@ SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
         "streaming",
         figures_of_streaming,
     ),
-    (
-        "../README.md",
-        "of 100 items took # to # ms (the same file",
-        "compare",
-        times_of_one_index,
-    ),
+    ("../README.md", "of 100 items took # to # ms (the same file", "compare", times_of_one_index),
 ]
 
 

@@ -41,10 +41,8 @@ def test_each_picture_has_its_place_on_the_page_of_pictures() -> None:
 def test_the_reader_sees_code() -> None:
     """A reader that finds nothing would pass everything."""
     assert ROOT / "README.md" in WITH_CODE
-    assert all(
-        "```python" not in page.read_text() and "```sh" not in page.read_text()
-        for page in set(pages()) - set(WITH_CODE)
-    )
+    others = [page.read_text() for page in set(pages()) - set(WITH_CODE)]
+    assert not any(kind in text for text in others for kind in ("```python", "```sh"))
 
 
 def test_other_output_is_noticed() -> None:

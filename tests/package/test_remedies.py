@@ -18,10 +18,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "rank of groups": (lambda: GROUPED.rank("ari"), "scores.macro() averages the groups"),
     "best of one": (lambda: tce.evaluate(TRUE, TRUE, "ari").best("ari"), "evaluate several at once"),
     "best without names": (lambda: tce.evaluate(TRUE, [TRUE], "ari").best_clustering("ari"), "best gives the number"),
-    "no direction": (
-        lambda: tce.evaluate(TRUE, RUNS, "entropy_classes").rank("entropy_classes"),
-        "such as 'adjusted_rand'",
-    ),
+    "no direction": (lambda: tce.evaluate(TRUE, RUNS, "entropy_classes").rank("entropy_classes"), "'adjusted_rand'"),
     "macro of one": (lambda: tce.evaluate(TRUE, TRUE, "ari").macro(), "by=ids"),
     "pooled of one": (lambda: tce.pooled(TABLES[0], "purity"), "by=ids"),
     "matching of others": (lambda: tce.matched_scores(TABLES, tce.match(TABLES[0])), "match(tables) is theirs"),

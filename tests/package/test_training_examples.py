@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import torchclusteval as tce
 from tests.support.pages import DOCS, blocks, names_after
@@ -136,9 +137,7 @@ def test_lightning_takes_callback_and_metric() -> None:
         def configure_optimizers(self) -> Any:
             return torch.optim.SGD(self.parameters(), 0.1)
 
-    loader = torch.utils.data.DataLoader(
-        torch.utils.data.TensorDataset(names["images"], names["digits"]), batch_size=500
-    )
+    loader = DataLoader(TensorDataset(names["images"], names["digits"]), batch_size=500)
     quiet = {f"enable_{x}": False for x in ("checkpointing", "progress_bar", "model_summary")}
     trainer = lightning.Trainer(
         max_epochs=2, logger=False, accelerator="cpu", callbacks=[names["KMeansScores"](restarts=3)], **quiet

@@ -49,6 +49,7 @@ RIGHT: dict[str, Any] = {
     "eps2": 0.1,
     "eps3": 0.1,
     "weights": "uniform",
+    **dict.fromkeys(("tables_a", "tables_b"), tce.ContingencyTables([[[2, 1], [0, 3]]] * 2)),
     "pooled.tables": tce.ContingencyTables([[[2, 1], [0, 3]]] * 2),
 }
 STAGES = ("", "measures", "overlap", "inference", "streaming", "meta")

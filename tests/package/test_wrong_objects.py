@@ -85,9 +85,7 @@ def test_labels_of_metric_objects(name: str) -> None:
     assert metric.compute() == before
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in CLASSES if "average_method" in str(inspect.signature(CLASSES[name]))]
-)
+@pytest.mark.parametrize("name", [x for x in CLASSES if "average_method" in str(inspect.signature(CLASSES[x]))])
 def test_means_of_metric_objects(name: str) -> None:
     assert wrong_ones(lambda x: CLASSES[name](average_method=x), "average_method") == {}
 

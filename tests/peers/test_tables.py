@@ -58,9 +58,7 @@ def clusim_rows() -> dict[str, Row]:
     return {
         "jaccard_index": Row(of(sim.jaccard_index), "jaccard"),
         "rand_index": Row(of(sim.rand_index), "rand"),
-        "adjrand_index": Row(
-            of(sim.adjrand_index), "adjusted_rand", "0 where both sides are one group", if_one_block(0.0)
-        ),
+        "adjrand_index": Row(of(sim.adjrand_index), "adjusted_rand", "0 where both sides are one", if_one_block(0.0)),
         "fowlkes_mallows_index": Row(of(sim.fowlkes_mallows_index), "fowlkes_mallows"),
         "fmeasure": Row(of(sim.fmeasure), "pair_f"),
         "czekanowski_index": Row(of(sim.czekanowski_index), "pair_f"),
@@ -176,9 +174,7 @@ def permetrics_rows() -> dict[str, Row]:
     one, numbers = "0 where both sides are one group", "leaves out clusters when there are more of them than classes"
     return {
         "mutual_info_score": Row(of("mutual_info_score"), "mutual_information"),
-        "normalized_mutual_info_score": Row(
-            of("normalized_mutual_info_score"), "nmi_arithmetic", one, if_one_block(0.0)
-        ),
+        "normalized_mutual_info_score": Row(of("normalized_mutual_info_score"), "nmi_arithmetic", one, if_one_block(0)),
         "rand_score": Row(of("rand_score"), "rand"),
         "adjusted_rand_score": Row(of("adjusted_rand_score"), "adjusted_rand"),
         "fowlkes_mallows_score": Row(of("fowlkes_mallows_score"), "fowlkes_mallows"),
@@ -188,9 +184,7 @@ def permetrics_rows() -> dict[str, Row]:
         "completeness_score": Row(
             of("completeness_score"), "completeness", numbers, lambda pair: homogeneity_of_permetrics(*pair[::-1])
         ),
-        "v_measure_score": Row(
-            of("v_measure_score"), "v_measure", numbers, lambda pair: v_measure_of_permetrics(*pair)
-        ),
+        "v_measure_score": Row(of("v_measure_score"), "v_measure", numbers, lambda x: v_measure_of_permetrics(*x)),
         "precision_score": Row(of("precision_score"), "pair_precision"),
         "recall_score": Row(of("recall_score"), "pair_recall"),
         "f_measure_score": Row(of("f_measure_score"), "pair_f"),
@@ -290,9 +284,7 @@ def er_evaluation_rows() -> dict[str, Row]:
     return {
         "rand_score": Row(of("rand_score"), "rand"),
         "adjusted_rand_score": Row(of("adjusted_rand_score"), "adjusted_rand"),
-        "pairwise_precision": Row(
-            of("pairwise_precision"), "pair_precision", "1 where no cluster has a pair", no_pair(0)
-        ),
+        "pairwise_precision": Row(of("pairwise_precision"), "pair_precision", "1 where no cluster has one", no_pair(0)),
         "pairwise_recall": Row(of("pairwise_recall"), "pair_recall", "1 where no class has a pair", no_pair(1)),
         "pairwise_f": Row(of("pairwise_f"), "pair_f"),
         "cluster_precision": Row(of("cluster_precision"), "exact_cluster_precision"),

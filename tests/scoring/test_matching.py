@@ -145,12 +145,8 @@ def test_groups_in_excess_and_tables_without_items() -> None:
     wide, tall = tce.match(T([[1, 3, 2]])), tce.match(T([[1], [3], [2]]))
     assert (wide.cluster_of_class.tolist(), wide.class_of_cluster.tolist()) == ([1], [-1, 0, -1])
     assert (tall.cluster_of_class.tolist(), tall.class_of_cluster.tolist()) == ([-1, 0, -1], [1])
-    for tables in (
-        T(torch.zeros(2, 3, 4)),
-        T(torch.zeros(2, 3, 4)).to_sparse(),
-        T(torch.zeros(0, 2, 2)),
-        T.from_labels([], []),
-    ):
+    zeros = T(torch.zeros(2, 3, 4))
+    for tables in (zeros, zeros.to_sparse(), T(torch.zeros(0, 2, 2)), T.from_labels([], [])):
         found = tce.match(tables)
         assert (found.cluster_of_class == -1).all()
         assert (found.total == 0).all()
@@ -243,15 +239,6 @@ def test_sets_of_classes() -> None:
 def test_sets_that_are_refused(classes: Any, groups: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tce.subset_accuracy(T.from_labels(list(classes), [0, 0, 1, 1]), groups)
-
-
-def test_a_matching_serves_other_tables() -> None:
-    """Found on one set of items, applied to another; by hand."""
-    found = tce.match(T([[3, 0], [0, 3]]))
-    other = T([[1, 1], [2, 0]])
-    scores = tce.matched_scores(other, found)
-    assert scores["accuracy"].item() == 0.25
-    assert scores["recall"].tolist() == [0.5, 0]
 
 
 def test_tables_that_memory_has_no_room_to_match(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,11 +49,7 @@ def test_columns_are_noted_once_and_scored(options: dict[str, Any]) -> None:
         (FRAME["cell_type"], [FRAME["barcode"].tolist(), FRAME["copy"].tolist()], {}),
         (FRAME["cell_type"], {"renamed": FRAME["renamed"], "donor": FRAME["donor"], "k12": np.arange(N) // 2}, {}),
         (FRAME["cell_type"][:20], FRAME[:20], {}),  # few items
-        (
-            np.arange(N) // 1.5 // 1,
-            {"resolver": np.arange(N) // 1.6 // 1},
-            {},
-        ),  # records: many classes
+        (np.arange(N) // 1.5 // 1, {"resolver": np.arange(N) // 1.6 // 1}, {}),  # records: many classes
         (FRAME["cell_type"], {"dbscan": [-1] * 20 + [0] * 4}, {"noise_label": -1, "noise": "singletons"}),
     ],
 )
@@ -89,19 +85,12 @@ def test_reports_warn_and_say_so_on_the_page() -> None:
         (["consensus"], DOUBTFUL[:2]),
     ],
 )
-def test_commands_note_columns(
-    command: list[str], expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from torchclusteval.cli import main
-
+def test_commands_note_columns(command: list[str], expected: list[str], tmp_path: Path, run: Any, error: Any) -> None:
     path = tmp_path / "cells.csv"
     FRAME.to_csv(path, index=False)
-    assert main([command[0], str(path), *command[1:]]) == 0
-    err = capsys.readouterr().err
+    err = run(command[0], str(path), *command[1:]).err
     assert [name for name in FRAME if f"note: in {name!r} " in err] == expected
     assert "Warning" not in err
     FRAME.assign(percent=np.arange(N) + 0.5).to_csv(path, index=False)
-    assert main([command[0], str(path), *command[1:]]) == 2
-    assert "column 'percent', line 2: expected a whole number or text; got '0.5' (if this column is no clustering" in (
-        capsys.readouterr().err
-    )
+    said = error(command[0], str(path), *command[1:])
+    assert "column 'percent', line 2: expected a whole number or text; got '0.5' (if this column is no" in said

@@ -128,9 +128,7 @@ def test_sets_leave_out_what_sums_do_not_define() -> None:
 
 @pytest.mark.parametrize("name", ["nmi", "v_measure", "ami", "larsen_l", "element_centric_similarity"])
 def test_measures_without_sums_are_refused_by_name(name: str) -> None:
-    with pytest.raises(
-        ValueError, match=rf"measures: expected measures that sums .*; got '{tce.measures.ALIASES.get(name, name)}'"
-    ):
+    with pytest.raises(ValueError, match=rf"measures: .*; got '{tce.measures.ALIASES.get(name, name)}'"):
         tce.pooled(tables_of([("aab", "011")]), [name, "rand"])
 
 

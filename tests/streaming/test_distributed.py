@@ -3,6 +3,7 @@
 The processes run every scenario once and leave what they found in files; the tests below read those.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def empty_ranks(ranks: int) -> dict[str, int | None]:
-    """The rank without items."""
     return {"none": None, "first": 0, "last": ranks - 1}
 
 
@@ -55,7 +55,6 @@ def new(case: str) -> ContingencyAccumulator:
 
 
 def add(case: str, accumulator: ContingencyAccumulator, items: range) -> ContingencyAccumulator:
-    """Add items in chunks of 60."""
     kind, options = CASES[case]
     true, pred = batch(ITEMS)
     for start in items[::60]:
@@ -92,7 +91,6 @@ def outcome(accumulator: ContingencyAccumulator) -> dict[str, Any]:
 
 
 def steps(case: str, own: list[range]) -> dict[str, Any]:
-    """What one rank sees."""
     found: dict[str, Any] = {}
     accumulator = add(case, new(case), own[0])
     found["first half"] = outcome(accumulator.all_reduce())
@@ -119,9 +117,7 @@ def refused(rank: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     accumulator = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce()
     if rank < 2 and dist.get_world_size() > 2:
-        with pytest.raises(
-            ValueError, match=r"group: expected the ranks of the sums so far, \[0, 1, 2\]; got \[0, 1\]"
-        ):
+        with pytest.raises(ValueError, match=r"group: expected the ranks of .*, \[0, 1, 2\]; got \[0, 1\]"):
             accumulator.all_reduce(pairs[0])
     found["whole"] = outcome(accumulator)
     nested = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce(lone[rank])
@@ -176,11 +172,8 @@ def streamed(rank: int) -> dict[str, Any]:
 def run(rank: int, ranks: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
-    found: dict[Any, Any] = {
-        (case, empty): steps(case, shares(ranks, empty)[rank])
-        for case in CASES
-        for empty in empty_ranks(ranks).values()
-    }
+    every = itertools.product(CASES, empty_ranks(ranks).values())
+    found: dict[Any, Any] = {(case, empty): steps(case, shares(ranks, empty)[rank]) for case, empty in every}
     found["refused"] = refused(rank)
     found["mismatches"], found["streamed"] = mismatches(rank), streamed(rank)
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)

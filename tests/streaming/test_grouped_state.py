@@ -88,10 +88,8 @@ def test_kinds_of_labels_and_ids(kind: str) -> None:
 def test_streams() -> None:
     true, pred = batch(ITEMS)
     by = groups()
-    chunks = [
-        {"labels_true": true[some], "labels_pred": pred[:, some], "by": by[some]}
-        for some in (slice(0, 200), slice(200, ITEMS))
-    ]
+    halves = slice(0, 200), slice(200, ITEMS)
+    chunks = [{"labels_true": true[some], "labels_pred": pred[:, some], "by": by[some]} for some in halves]
     scores, expected = tce.evaluate_stream(chunks), tce.evaluate(true, pred, by=by)
     assert different_bits(dict(scores), dict(expected)) == []
     assert torch.equal(torch.as_tensor(scores.groups), torch.as_tensor(expected.groups))

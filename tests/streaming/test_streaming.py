@@ -191,9 +191,7 @@ def test_states_of_given_sizes_hold_codes() -> None:
     [((2**40, 2**40), ()), ((10**30, 2), ()), ((2**20, 2**20), ()), ((10, 10), (10**12,)), ((None, None), (10**13,))],
 )
 def test_states_that_no_machine_holds_are_refused(sizes: tuple[Any, Any], batch_shape: tuple[int, ...]) -> None:
-    with pytest.raises(
-        ValueError, match=r"num_classes, num_clusters, batch_shape: expected .* fit in memory; got 1.* x"
-    ):
+    with pytest.raises(ValueError, match=r"num_classes, num_clusters, batch_shape: .* fit in memory; got 1.* x"):
         ContingencyAccumulator(*sizes, batch_shape=batch_shape)
 
 

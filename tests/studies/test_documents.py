@@ -49,9 +49,7 @@ def unclipped_mean(mean, scale, error):
 
 
 @pytest.mark.parametrize("membership", [0.0, 0.1])
-@pytest.mark.parametrize(
-    ("reading", "mean_of"), [({}, text_mean), (UNROUNDED, unclipped_mean)], ids=["text", "unclipped"]
-)
+@pytest.mark.parametrize(("reading", "mean_of"), [({}, text_mean), (UNROUNDED, unclipped_mean)])
 def test_mean_frequencies_are_the_exact_ones(membership, reading, mean_of):
     """General and specific terms within four standard errors of the expectation over all draws.
 

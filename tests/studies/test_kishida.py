@@ -24,7 +24,6 @@ REFERENCE = {  # in the order of MEASURES, the first ones
 
 
 def records(preset, *cells, iterations, seed=0):
-    """The values of few configurations."""
     return run_plan(kishida.plan(preset, cells), iterations=iterations, seed=seed, progress=False).records
 
 
@@ -66,7 +65,6 @@ def made_up(values):
 
 
 def printed(cell, column):
-    """The paper's own averages."""
     if column not in MEASURES:
         return 1.0
     i = paper.ERRORS.index(cell.error)

@@ -80,7 +80,6 @@ def kill_after(output, count):
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
-    """The file of one undisturbed process."""
     output = tmp_path_factory.mktemp("unbroken") / "run.csv"
     finish([start(output)])
     return output.read_bytes()

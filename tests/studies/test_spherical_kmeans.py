@@ -63,7 +63,6 @@ def directions(n_sets, n_items, n_dims, seed):
     return torch.randn(n_sets, n_items, n_dims, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["density", "cosine"])
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, 11])
 @pytest.mark.parametrize("kind", ["documents", "directions"])

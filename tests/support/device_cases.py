@@ -33,6 +33,7 @@ class Place:
 
 
 Case = Callable[[Place], Any]
+from_labels = ContingencyTables.from_labels
 
 
 def integers(low: int, high: int, *shape: int, seed: int = 0) -> Tensor:
@@ -55,7 +56,7 @@ MANY = integers(0, 80, 3, 7, 6, seed=7)  # tables of over 1000 items
 
 
 def labels(at: Place, **options: Any) -> ContingencyTables:
-    return ContingencyTables.from_labels(at(TRUE), at(PRED), **options)
+    return from_labels(at(TRUE), at(PRED), **options)
 
 
 def margins(at: Place, **options: Any) -> ContingencyTables:
@@ -80,7 +81,7 @@ def groups(at: Place) -> list[ContingencyTables]:
 
 
 def spread(at: Place) -> ContingencyTables:
-    return ContingencyTables.from_labels(*map(at, SPREAD))
+    return from_labels(*map(at, SPREAD))
 
 
 def many(at: Place, scale: int = 1) -> ContingencyTables:
@@ -122,7 +123,6 @@ def with_gradient(at: Place) -> Any:
 
 
 def properties_of(kind: type, thing: Any) -> dict[str, Any]:
-    """Every public property of an object."""
     own = dict.fromkeys(name for part in reversed(kind.__mro__[:-1]) for name in vars(part))
     names = [name for name in own if not name.startswith("_") and not callable(getattr(kind, name, None))]
     return {name: getattr(thing, name) for name in names}
@@ -153,7 +153,7 @@ def matched(how: str, on: str, layout: str) -> Case:
     """A matching, the tables in its order, and labels renamed by it."""
 
     def run(at: Place) -> Any:
-        found = tce.match(ContingencyTables.from_labels(at(TRUE), at(PRED + 9), layout=layout), on, how)
+        found = tce.match(from_labels(at(TRUE), at(PRED + 9), layout=layout), on, how)
         new = found.relabel(at(PRED + 9)), found.relabel(at(PRED + 9), "keep"), found.relabel(at(PRED), fill=-1)
         return found.cluster_of_class, found.class_of_cluster, found.total, found.unique, found.tables, new
 
@@ -273,7 +273,7 @@ def paired(at: Place, **options: Any) -> Any:
 
 def paired_groups(at: Place, **options: Any) -> Any:
     by = at(TRUE.flip(0))
-    one, other = (ContingencyTables.from_labels(at(TRUE), at(x), by=by) for x in (PRED, OTHER))
+    one, other = (from_labels(at(TRUE), at(x), by=by) for x in (PRED, OTHER))
     settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.paired_groups(one, other, "pairs", **settings))
 
@@ -347,33 +347,29 @@ FROM_LABELS: dict[str, Case] = {
     "absent labels, dense": lambda at: margins(at, layout="dense"),
     "absent labels, sparse": lambda at: margins(at, layout="sparse", mask=at(MASK)),
     "absent labels, codes": lambda at: margins(at, validate=False, **SIZES),
-    "absent labels, far": lambda at: ContingencyTables.from_labels(
-        at(TRUE), at(ROWS), absent_true=9, absent_pred=int(ROWS[0, 0])
-    ),
-    "no items": lambda at: ContingencyTables.from_labels(at(TRUE[:0]), at(PRED[:, :0])),
-    "no tables": lambda at: ContingencyTables.from_labels(at(TRUE), at(PRED[:0])),
-    "gaps": lambda at: ContingencyTables.from_labels(at(TRUE), at(FAR), noise_label=-7),
-    "labels of their own by row": lambda at: ContingencyTables.from_labels(
+    "absent labels, far": lambda at: from_labels(at(TRUE), at(ROWS), absent_true=9, absent_pred=int(ROWS[0, 0])),
+    "no items": lambda at: from_labels(at(TRUE[:0]), at(PRED[:, :0])),
+    "no tables": lambda at: from_labels(at(TRUE), at(PRED[:0])),
+    "gaps": lambda at: from_labels(at(TRUE), at(FAR), noise_label=-7),
+    "labels of their own by row": lambda at: from_labels(
         at(TRUE * 1000), at(ROWS), mask=at(MASK), noise_label=int(ROWS[0, 0]), noise="cluster"
     ),
-    "huge labels": lambda at: ContingencyTables.from_labels(at(TRUE), at(HUGE), mask=at(MASK)),
-    "booleans": lambda at: ContingencyTables.from_labels(at(TRUE > 2), at(PRED > 2)),
-    "uint64": lambda at: ContingencyTables.from_labels(
-        at(TRUE), at(HUGE.view(torch.uint64)), noise_label=2**63, noise="cluster"
-    ),
-    "floats": lambda at: ContingencyTables.from_labels(at(TRUE.float()), at(PRED.double())),
+    "huge labels": lambda at: from_labels(at(TRUE), at(HUGE), mask=at(MASK)),
+    "booleans": lambda at: from_labels(at(TRUE > 2), at(PRED > 2)),
+    "uint64": lambda at: from_labels(at(TRUE), at(HUGE.view(torch.uint64)), noise_label=2**63, noise="cluster"),
+    "floats": lambda at: from_labels(at(TRUE.float()), at(PRED.double())),
     "groups": lambda at: labels(at, by=at(OTHER[0, :60]), mask=at(MASK), ignore_index=1),
     "groups, sparse": lambda at: labels(at, by=at(OTHER[0, :60]) * 10**9, weights=at(WEIGHTS), layout="sparse"),
     "groups of words": lambda at: labels(at, by=[f"group {i % 7}" for i in range(60)]),
     "groups by clustering": lambda at: labels(at, by=at(PRED.flip(0)), missing="ignore"),
     "codes of groups": lambda at: labels(at, by=at(TRUE.flip(0)), num_groups=6, validate=False, **SIZES),
     "sparse codes of groups": lambda at: labels(at, by=at(TRUE.flip(0)), num_groups=6, layout="sparse", **SIZES),
-    "words": lambda at: ContingencyTables.from_labels(
+    "words": lambda at: from_labels(
         np.array(list("abcde"))[TRUE.numpy()], at(PRED), mask=at(MASK), noise_label=3, noise="cluster"
     ),
-    "arrays": lambda at: ContingencyTables.from_labels(TRUE.numpy(), PRED.numpy(), device=at.device),
-    "rows": lambda at: ContingencyTables.from_labels([at(TRUE)], [at(row) for row in PRED]),
-    "shared rows": lambda at: ContingencyTables.from_labels(at(TRUE).expand(3, 60), at(PRED)),
+    "arrays": lambda at: from_labels(TRUE.numpy(), PRED.numpy(), device=at.device),
+    "rows": lambda at: from_labels([at(TRUE)], [at(row) for row in PRED]),
+    "shared rows": lambda at: from_labels(at(TRUE).expand(3, 60), at(PRED)),
 }
 
 CASES: dict[str, dict[str, Case]] = {
@@ -434,7 +430,7 @@ CASES: dict[str, dict[str, Case]] = {
     "adjusted_for_chance": {"dense": adjusted},
     "bootstrap": {
         "all cells": lambda at: bootstrap(at, labels(at)),
-        "filled cells": lambda at: bootstrap(at, ContingencyTables.from_labels(at(SPREAD[0] * 3), at(SPREAD[1] % 9))),
+        "filled cells": lambda at: bootstrap(at, from_labels(at(SPREAD[0] * 3), at(SPREAD[1] % 9))),
         "basic": lambda at: bootstrap(at, labels(at), method="basic", chunk_size=5),
         "bca": lambda at: bootstrap(at, labels(at), method="bca"),
         "groups": lambda at: bootstrap(at, labels(at), resample="groups"),
@@ -559,7 +555,7 @@ CASES: dict[str, dict[str, Case]] = {
     "per_class": {
         "dense": lambda at: frames(tce.per_class(labels(at)[0])),
         "sparse": lambda at: text(tce.per_class(labels(at, layout="sparse"))),
-        "gaps": lambda at: text(tce.per_class(ContingencyTables.from_labels(at(TRUE * 10**6), at(FAR)))),
+        "gaps": lambda at: text(tce.per_class(from_labels(at(TRUE * 10**6), at(FAR)))),
     },
     "per_cluster": {
         "dense": lambda at: frames(tce.per_cluster(labels(at)[0])),
@@ -682,21 +678,16 @@ CASES: dict[str, dict[str, Case]] = {
 }
 
 
-NOT_LIKE_THE_OTHERS = (
-    "read_memberships",
-    "evaluate_overlapping",
-    "expected_mutual_information",
-    "fowlkes_mallows_of_cuts",
-)
+OWN_CASES = ["read_memberships", "evaluate_overlapping", "expected_mutual_information", "fowlkes_mallows_of_cuts"]
 for name in measures.__all__:
     if name.islower():
         CASES[f"measures.{name}"] = both_layouts(getattr(measures, name))
 for name in overlap.__all__:
-    if name.islower() and name not in NOT_LIKE_THE_OTHERS:
+    if name.islower() and name not in OWN_CASES:
         CASES.setdefault(f"overlap.{name}", overlapping(getattr(overlap, name)))
 for name in metrics.__all__:
     sizes = {"num_classes": 6} if name == "ClusterAccuracy" else {}
     CASES.setdefault(f"torchmetrics.{name}", single(getattr(metrics, name), **sizes))
 for name in functions.__all__:
-    if name.islower() and name not in NOT_LIKE_THE_OTHERS:
+    if name.islower() and name not in OWN_CASES:
         CASES[f"sklearn.{name}"] = of_scikit_learn(getattr(functions, name))

@@ -95,9 +95,7 @@ def assign(x: Tensor, key: Any, value: Any) -> None:
 class WithoutDeviceGuard(TorchFunctionMode):
     """Indexing, ``copy_``, ``contiguous`` and ``~`` raise on a CPU-only build, for no fault of the code."""
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is torch.Tensor.copy_:
             return torch.ops.aten.copy_(*args, **(kwargs or {}))
         if func is torch.Tensor.contiguous:

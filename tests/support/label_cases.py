@@ -52,9 +52,7 @@ def cases() -> Iterator[Case]:
         yield batch._replace(sizes=sizes, codes_in_range=False, mask=(50,))
     for dtype in (torch.uint8, torch.int16):  # products leave the type of the labels
         yield batch._replace(sizes=(120, 120), dtypes=(dtype, dtype))
-    yield batch._replace(
-        sizes=(20, 400), dtypes=(torch.uint8, torch.int32), codes_in_range=False
-    )  # no label of some rows
+    yield batch._replace(sizes=(20, 400), dtypes=(torch.uint8, torch.int32), codes_in_range=False)
     for offsets in ((-3, -4), (2**31 - 3, -(2**31)), (-(2**31) + 1, 2**31 - 2), (100, -(2**31))):
         for dtype in (torch.int64, torch.int32)[: 2 if max(offsets) < 2**31 - 9 else 1]:
             yield batch._replace(offsets=offsets, dtypes=(dtype, dtype), mask=(50,))
@@ -106,9 +104,8 @@ def make(case: Case, device: torch.device | str) -> tuple[EncodedPair, np.ndarra
         counted = keep[batch] & (row >= 0) & (row < case.sizes[0]) & (column >= 0) & (column < case.sizes[1])
         np.add.at(counts[batch], (row[counted], column[counted]), 1)
     tensors = [torch.from_numpy(x).to(dtype).to(device) for x, dtype in zip(labels, case.dtypes, strict=True)]
-    sides = [
-        EncodedLabels(x, offset, size, None) for x, offset, size in zip(tensors, case.offsets, case.sizes, strict=True)
-    ]
+    facts = zip(tensors, case.offsets, case.sizes, strict=True)
+    sides = [EncodedLabels(x, offset, size, None) for x, offset, size in facts]
     kept = None if mask is None else torch.from_numpy(mask).to(device)
     batch_shape = torch.Size(shape[:-1])
     return EncodedPair(sides[0], sides[1], batch_shape, shape[-1], kept, None, case.codes_in_range, None), counts

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 
-def labels(n: int, seed: int) -> tuple[Tensor, Tensor]:
+def labels(n: int = 300, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Predictions and targets that agree in part."""
     generator = torch.Generator().manual_seed(seed)
     target, other = torch.randint(4, (n,), generator=generator), torch.randint(5, (n,), generator=generator)

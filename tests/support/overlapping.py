@@ -57,16 +57,8 @@ def mean(values: list[Fraction]) -> Fraction | None:
 def slow_bcubed(own: list[set[int]], other: list[set[int]]) -> Fraction:
     """Precision by its definition, if ``own`` are the clusters and ``other`` the classes."""
     items = range(len(own))
-    values = [
-        mean(
-            [
-                Fraction(min(len(own[a] & own[b]), len(other[a] & other[b])), len(own[a] & own[b]))
-                for b in items
-                if own[a] & own[b]
-            ]
-        )
-        for a in items
-    ]
+    common = [[(len(own[a] & own[b]), len(other[a] & other[b])) for b in items] for a in items]
+    values = [mean([Fraction(min(n, m), n) for n, m in row if n]) for row in common]
     found = mean([value for value in values if value is not None])
     return Fraction(1) if found is None else found
 

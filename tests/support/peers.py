@@ -50,13 +50,11 @@ def cover_pairs() -> list[tuple[list[list[int]], list[list[int]]]]:
 
 @cache
 def ours(name: str) -> tuple[float, ...]:
-    """A measure of this package on all tables."""
     return tuple(float(tce.evaluate(true, pred, name)[name]) for true, pred in label_pairs())
 
 
 @cache
 def ours_on_covers(name: str) -> tuple[float, ...]:
-    """A measure of this package on all covers."""
     made = [tuple(map(tce.Memberships.from_lists, sides)) for sides in cover_pairs()]
     return tuple(float(tce.evaluate_overlapping(true, pred, name)[name]) for true, pred in made)
 
@@ -73,14 +71,11 @@ class Row:
     name: str
     reason: str = ""
     differs: Callable[[Pair], float | None] = lambda pair: None
-    expected: Callable[[float, Pair], float] = lambda own, pair: (
-        own
-    )  # theirs, from ours, where that is a matter of units
+    expected: Callable[[float, Pair], float] = lambda own, pair: own  # theirs, from ours, in their units
     tolerance: float = 1e-9
 
 
 def known(rows: Mapping[str, Row]) -> list[str]:
-    """The rows whose measure is registered."""
     return [key for key, row in rows.items() if row.name in tce.MEASURES]
 
 
@@ -105,6 +100,5 @@ def one_block(pair: Pair) -> bool:
 
 
 def identical(pair: Pair) -> bool:
-    """Whether both sides have the same groups."""
     table = table_of(pair)
     return bool(np.count_nonzero(table) == len(table) == table.shape[1])

@@ -37,9 +37,7 @@ class CudaTensor(Tensor):
     """A tensor of the CPU that is taken for one of the device."""
 
     @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
             return call(func, args, dict(kwargs or {}))
 
@@ -47,9 +45,7 @@ class CudaTensor(Tensor):
 class TaggedMode(TorchFunctionMode):
     """Sees factory functions too, which have no tensor among their arguments."""
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
             return call(func, args, dict(kwargs or {}))
 
@@ -147,7 +143,6 @@ def is_pointwise(name: str) -> bool:
 
 
 def tensors(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among arguments."""
     found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
@@ -174,7 +169,6 @@ def is_cuda(device: Any) -> bool:
 
 
 def tagged(x: Tensor) -> CudaTensor:
-    """The same data, on the device."""
     return x.as_subclass(CudaTensor)
 
 

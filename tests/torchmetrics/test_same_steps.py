@@ -143,12 +143,8 @@ def in_a_module(make: Make) -> Any:
     for cast in (model.half, model.bfloat16, model.double, model.float, lambda: model.to(torch.float16)):
         cast()
     keys = sorted(model.state_dict())
-    return (
-        keys,
-        model["metric"].compute(),
-        [name for name, _ in model.named_buffers()],
-        deepcopy(model)["metric"].compute(),
-    )
+    buffers = [name for name, _ in model.named_buffers()]
+    return keys, model["metric"].compute(), buffers, deepcopy(model)["metric"].compute()
 
 
 def on_meta(make: Make, *, moved: bool = False, used: bool = False) -> Any:
@@ -315,13 +311,8 @@ ERRORS = {
 @pytest.mark.parametrize("options", OURS.values(), ids=OURS)
 @pytest.mark.parametrize("steps", STEPS)
 def test_the_same_steps(steps: str, options: dict[str, Any]) -> None:
-    found, expected = (
-        outcome(STEPS[steps], make)
-        for make in (
-            lambda **more: ours.AdjustedRandScore(**options, **more),
-            lambda **more: peers.AdjustedRandScore(**more),
-        )
-    )
+    mine = lambda **more: ours.AdjustedRandScore(**options, **more)  # noqa: E731
+    found, expected = (outcome(STEPS[steps], make) for make in (mine, peers.AdjustedRandScore))
     assert (expected if isinstance(expected, str) else None) == ERRORS.get(steps)
     assert_same(found, expected)
 

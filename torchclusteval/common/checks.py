@@ -177,10 +177,10 @@ def as_path(x: Any, name: str) -> Path:
     return Path(text)
 
 
-def not_tables(x: Any) -> ValueError:
+def not_tables(x: Any, name: str = "tables") -> ValueError:
     """The error of a function of contingency tables that was given something else."""
     remedy = "from_labels makes them of labels, .tables() of an accumulator"
-    return ValueError(f"tables: expected ContingencyTables ({remedy}); got {type(x).__name__}")
+    return ValueError(f"{name}: expected ContingencyTables ({remedy}); got {type(x).__name__}")
 
 
 @contextmanager

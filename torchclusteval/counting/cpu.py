@@ -27,6 +27,7 @@ _MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
 _MIN_THREADED_LABELS = 1 << 20  # threads do not pay for fewer
 _SHARES = 4  # of each thread: one that is held up takes fewer
 _FEW_CELLS = 1 << 10
+_FEW_LABELS = 1 << 12
 _LABELS_PER_COPIED_CELL = 8  # least, for each thread to have its own copy of the tables
 _CODE_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 << 63, np.int64))
 
@@ -47,7 +48,10 @@ def count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
     base = np.multiply(true, pair.pred.size, dtype=np.int64) - (pair.true.offset * pair.pred.size + pair.pred.offset)
     if size > 1:
         base = base + np.arange(0, cells, cells // size).reshape(*pair.batch_shape, 1)
-    return torch.bincount(torch.from_numpy((base + pred).reshape(-1)), minlength=cells)
+    index = (base + pred).reshape(-1)
+    if len(index) <= _FEW_LABELS:  # NumPy starts sooner, and is slower later
+        return torch.from_numpy(np.bincount(index, minlength=cells))
+    return torch.bincount(torch.from_numpy(index), minlength=cells)
 
 
 def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = False) -> None:

@@ -1,13 +1,14 @@
 """Bootstrap intervals of scores.
 
-The bootstrap works on tables, not on items: items drawn with replacement are a multinomial sample over the cells. One
-set of resamples serves all measures. Where items come in groups, such as documents, whole groups can be drawn.
+The bootstrap works on tables, not on items: items drawn with replacement are a multinomial sample over the cells, and
+classes drawn without replacement are rows. One set of resamples serves all measures. Where items come in groups, such
+as documents, whole groups can be drawn.
 """
 
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, sample_std
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer
 from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
 from torchclusteval.inference.group_resampling import group_resampler
@@ -34,53 +35,60 @@ def bootstrap(
     keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
-    """Intervals of scores by resampling the items of each table, or whole groups of items, with replacement.
+    """Intervals of scores by drawing items, classes or groups of items again.
 
     Args:
-        tables: ``(*batch, R, C)``, integers; for groups ``(*batch, G, R, C)`` of any numbers, one table a group, as
-            ``from_labels(..., by=ids)`` makes them.
+        tables: ``(*batch, R, C)``, integers; for classes of any numbers, and for groups ``(*batch, G, R, C)`` of any
+            numbers, one table a group, as ``from_labels(..., by=ids)`` makes them.
         measures: as in :func:`evaluate`.
         n_resamples: resampled tables for each table.
         confidence_level: nominal share of intervals that contain the true value, between 0 and 1.
-        method: ``"percentile"``: quantiles of the resamples; ``"basic"``: the same reflected at the estimate;
-            ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter from the jackknife over
-            items, for tables of at most 10,000 non-empty cells. Where its bias correction is infinite (nearly all
-            resamples on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
+        method: of draws of items and groups. ``"percentile"``, also None: quantiles of the resamples; ``"basic"``: the
+            same reflected at the estimate; ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter
+            from the jackknife over items, for tables of at most 10,000 non-empty cells. Where its bias correction is
+            infinite (nearly all resamples on one side of the estimate) the interval is the percentile one, and
+            ``fallback`` says so. Draws of classes have one method, normal intervals of the logarithm of the distance
+            to the perfect value (of the score, without a perfect value).
         rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        resample: what is drawn. ``"items"``: the classes are fixed; wrong where clusters are small, as an item that is
-            drawn twice is a pair with itself: there is a warning where the mean of the draws is more than one standard
-            error from the estimate. ``"classes"``: random halves of the classes, without replacement and centred on the
-            estimate, where classes are entities drawn from a population, of any sizes; tables may be of any numbers,
-            measures that grow with the number of items have no such interval, and there is a warning where fewer than
-            30 classes have an error. ``"groups"``: groups, such as documents whose items belong together; the
-            estimate is that of :func:`pooled`, and measures are those with ``Measure.parts``, the families of items
-            that only one side groups among them. Classes and groups are the same for all clusterings.
-        keep_resamples: keep the values of all resamples, ``(resamples, *batch)``.
+        resample: what is drawn. ``"items"``, with replacement: intervals are of more items of the same classes.
+            ``"classes"``, seven tenths of them without replacement, where classes are entities from a population, of
+            any sizes: intervals are of more classes. ``"groups"``, such as documents whose items belong together, with
+            replacement; the estimate is that of :func:`pooled`, and measures are those with ``Measure.parts``, the
+            families of items that only one side groups among them. None: items where a table has fewer than 30
+            classes, for measures for which the mean of the draws stays within half a standard error of the estimate,
+            and for counts that grow with the number of items; classes otherwise. With fewer than 10 classes these are
+            not drawn by default, and where the mean of draws of items is more than one standard error from the
+            estimate there is no interval. Classes and groups are the same for all clusterings.
+        keep_resamples: keep the values of all resamples, ``(resamples, *batch)``, those of classes around the estimate.
         progress: called as ``progress(done, total)``.
 
     Returns:
-        A mapping of names to :class:`Interval`. ``settings["resampled"]`` says whether all cells were drawn or the
-        non-empty ones (the same distribution; the latter for large tables with few non-empty cells), or groups.
+        A mapping of names to :class:`Interval`; equal clusterings have equal intervals. ``settings["resampled"]`` says
+        what was drawn, ``settings["population"]`` what the intervals are of, and ``notes`` what is wrong with some.
+
+    Warns:
+        UserWarning: the mean of draws of items is more than one standard error from the estimate; or few classes have
+            an error (a pair that both sides join), so that intervals say little. Where none has, they are nan.
 
     Raises:
-        ValueError: float tables whose items are resampled, a single table whose groups are, or an option outside the
-            values described.
+        ValueError: float tables whose items are resampled, a single table whose groups are, a measure that grows with
+            the number of items where classes are named, or an option outside the values described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
-    Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife.
-    Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
-        samples of 3 x 3 tables, 1000 resamples, over adjusted Rand, V-measure, purity, BCubed F and VI
-        (``benchmarks/bootstrap_coverage.py``). Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
+    Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife; Praestgaard
+        and Wellner (1993), exchangeable weights.
+    Coverage: share of 95 % intervals that hold the mean score of samples of the same size
+        (``benchmarks/bootstrap_coverage.py``). Draws of classes: .92 to .98 from 3 classes with an
+        error on. Draws of items (percentile / basic / BCa), 2000 samples of 3 x 3 tables, 1000 resamples, adjusted
+        Rand, V-measure, purity, BCubed F and VI. Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
         .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
         .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
         apart and an interval of width 0. Independent sides: 1000 items .89-.96 / .84-.94 / .90-.94, except the
-        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do. Halves of
-        200 classes of mean size 1.5 or 3, 10 % of the items split off, 150 samples: .89 to .96 for pair F, adjusted
-        Rand, AMI, NMI, BCubed F, V and one-to-one accuracy, where draws of items cover 0 to .17.
-    Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
-        biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
-        a score from chance.
+        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+    Limits: tables of items drawn again look less noisy than the population, so measures of information and of overlap
+        are biased towards agreement where counts are small; ``bias`` shows it (that of classes is taken out, and 0).
+        Use permutations, not an interval, to tell a score from chance.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
     >>> found = tce.bootstrap(tables, ["purity"], rng=0)["purity"]
@@ -129,7 +137,7 @@ def bootstrap(
             estimate=estimate,
             low=low,
             high=high,
-            standard_error=sample_std(values),
+            standard_error=found.errors[name].reshape(estimate.shape),
             bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
             resamples=values if keep_resamples else None,

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
 from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
@@ -28,7 +29,7 @@ POPULATIONS = {
     "groups": "more groups of items like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
-FEW_WRONG = 3  # classes with an error, below which an interval says little
+FEW_WRONG, FEW_JOINED = 3, 10  # classes with an error, and with a right pair, below which an interval says little
 _FEW_ITEMS = 20  # with so many the mean of the draws says little
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
 _FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}"
@@ -92,7 +93,13 @@ class Resamples:
     units: dict[str, str]  # what was drawn for each measure
     missing: Values = field(default_factory=dict)  # (B,) bool: no interval, by name, where there are such tables
     left_out: Mapping[str, str] = field(default_factory=dict)  # measures of a set, with the reason
-    notes: tuple[str, ...] = ()  # which also were warnings
+    notes: tuple[str, ...] = ()
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @lazy_property
+    def errors(self) -> Values:
+        """Standard errors, ``(B,)``."""
+        return {name: sample_std(value) for name, value in self.values.items()}
 
     def of_measure(self, name: str, shape: torch.Size) -> Tensor:
         """``(resamples, *batch)``"""
@@ -105,7 +112,7 @@ class Resamples:
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         if self.units[name] == "classes":
             low, high = intervals.normal(
-                estimate, sample_std(values), level, None if measure is None else measure.perfect
+                estimate, self.errors[name].reshape(estimate.shape), level, None if measure is None else measure.perfect
             )
             low, high = (x if measure is None else x.clamp(*measure.range) for x in (low, high))
             fallback = None
@@ -131,14 +138,16 @@ class Resamples:
             errors: how many.
             counted: ``(B,)`` bool, the tables that count.
         """
-        found = {}
-        for name, value in self.values.items():
-            error = sample_std(value)
-            found[name] = (self.bias[name].abs() > errors * error + intervals.rounding_tolerance(error)) & counted
-        return {name: far for name, far in found.items() if bool(far.any())}
+        if not self.values:
+            return {}
+        bias, error = (torch.stack([x[name] for name in self.values]) for x in (self.bias, self.errors))
+        far = (bias.abs() > errors * error + intervals.rounding_tolerance(error)) & counted
+        return {name: x for name, x, some in zip(self.values, far, far.any(1).tolist(), strict=True) if some}
 
     def without(self, measures: Sequence[Measure]) -> "Resamples":
         """Those of the other measures."""
+        if not measures:
+            return self
         values = {name: x for name, x in self.values.items() if name not in {measure.name for measure in measures}}
         return replace(self, values=values, units={name: self.units[name] for name in values})
 
@@ -208,6 +217,8 @@ class Drawer:
             parts.append(found)
         if of_classes:
             parts.append(self._by_classes(of_classes, chosen))
+        if len(parts) == 1 and len(self.places) == len(self.tables[0]):
+            return parts[0]
         return _joined(parts, [measure.name for measure in kept], self.places)
 
     def _by_items(self, measures: Sequence[Measure]) -> Resamples:
@@ -233,31 +244,27 @@ class Drawer:
         values, missing, paired = {}, {}, len(self.tables) > 1
         counted, wrong = self.tables[0].n_items > 0, self.wrong()
         joined = wrong if paired else joined_classes(self.tables[0])
-        few = {
-            "tell the clusterings apart" if paired else "have an error": wrong[
-                counted & (wrong > 0 if paired else True)
-            ]
-        }
-        for measure in measures:
-            name, estimate = measure.name, self.estimates[measure.name].reshape(-1)
-            value = estimate + source.scale * (drawn[name] - drawn[name].nanmean(0)).nan_to_num(0.0)
-            fixed = sample_std(value) <= intervals.rounding_tolerance(estimate)
-            if not paired and (measure.family == "pairs" or measure.chance_corrected):
-                few["have items that both sides join"] = joined[counted]
-                fixed |= joined == 0
-            values[name], missing[name] = value, fixed & counted & ((estimate != 0) if paired else True)
+        of_pairs = [] if paired else [m for m in measures if m.family == "pairs" or m.chance_corrected]
+        for name, value in drawn.items():
+            estimate = self.estimates[name].reshape(-1)
+            values[name] = estimate + source.scale * (value - value.nanmean(0)).nan_to_num(0.0)
+            fixed = sample_std(values[name]) <= intervals.rounding_tolerance(estimate)
+            missing[name] = fixed & counted & ((estimate != 0) if paired else True)
+        for measure in of_pairs:
+            missing[measure.name] |= counted & (joined == 0)
         zeros = {name: torch.zeros_like(value[0]) for name, value in values.items()}
         found = Resamples(options, values, {}, zeros, dict.fromkeys(values, "classes"), missing, left_out)
-        fewest = {what: int(counts.min()) for what, counts in few.items() if counts.numel()}
-        said = [f"only {n} of the classes {what}" for what, n in fewest.items() if n < FEW_WRONG]
-        if 0 < self._fewest_classes < LEAST_CLASSES:
-            said.append(f"there are only {self._fewest_classes}")
+        what = "tell the clusterings apart" if paired else "have an error"
+        needs = [(wrong[counted & (wrong > 0) if paired else counted], FEW_WRONG, what)]
+        needs += [(joined[counted], FEW_JOINED, "have items that both sides join")] if of_pairs else []
+        needs += [(torch.tensor([self._fewest_classes]), LEAST_CLASSES, "are there")] if counted.any() else []
+        fewest = [(int(counts.min()), least, what) for counts, least, what in needs if counts.numel()]
+        said = [f"only {n} classes {what}, which should be {least} or more" for n, least, what in fewest if n < least]
         if without := [name for name, x in missing.items() if bool(x.any())]:
             said.append(f"no interval of {', '.join(without)} for some clusterings, as the draws do not differ")
         if said:
-            takes = f"intervals take {FEW_WRONG} such classes, and {LEAST_CLASSES} in all"
-            remedy = f"{takes} (score more; resample='items' if these are all)"
-            found = self._noted(found, f"classes are drawn, and {'; '.join(said)}: {remedy}", warns=True)
+            remedy = "(score more classes; resample='items' if these are all)"
+            found = self._noted(found, f"classes are drawn: {'; '.join(said)} {remedy}", warns=True)
         return found
 
     def _noted(self, found: Resamples, note: str, *, warns: bool = False) -> Resamples:

@@ -44,7 +44,7 @@ class ClassResampler:
 
     @property
     def n_elements(self) -> int:
-        return self.whole._cells_per_table
+        return 4 * self.whole._cells_per_table  # places, rows, columns and counts
 
     @property
     def device(self) -> torch.device:
@@ -75,10 +75,10 @@ class ClassResampler:
             return ContingencyTables(cells.counts * drawn[:, None, :, None], validate=False)
         kept, size = drawn.index_select(1, cells.row).flatten(), len(cells.row)
         at = torch.from_numpy(np.flatnonzero(kept.numpy())) if kept.device.type == "cpu" else kept.nonzero().squeeze(1)
-        draw = at.div(size, rounding_mode="floor")
+        draw = at.div(size, rounding_mode="floor") if len(drawn) > 1 else torch.zeros_like(at)
         batch, row, column, values = (x.index_select(0, at - draw * size) for x in cells.nonzero())
         shape = torch.Size([len(drawn), self.n_tables])
-        parts = TableParts(SparseCells(shape, cells.shape, draw * self.n_tables + batch, row, column, values))
+        parts = TableParts(SparseCells(shape, cells.shape, batch + draw * self.n_tables, row, column, values))
         sizes = self.whole.class_sizes * drawn[:, None]
         return with_cached_values(ContingencyTables._of(parts), {ContingencyTables.class_sizes: sizes})
 
@@ -94,7 +94,7 @@ class PairedClassResampler(ClassResampler):
 
     @property
     def n_elements(self) -> int:
-        return max(self.whole._cells_per_table, self.other.n_elements)
+        return max(super().n_elements, self.other.n_elements)
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         return differences(super().score(drawn, at, measures), self.other.score(drawn, at, measures))

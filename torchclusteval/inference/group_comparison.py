@@ -94,8 +94,8 @@ def paired_groups(
     check_progress(progress)
     generator = seeded(rng)
     select(measures)  # a mistake spares the tables
-    check_tables(tables_a)
-    check_tables(tables_b)
+    check_tables(tables_a, "tables_a")
+    check_tables(tables_b, "tables_b")
     _check_groups(tables_a, tables_b)
     sides = _sides(tables_a, tables_b, measures, macro, zero_division)
     flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), sides, strict=True)]

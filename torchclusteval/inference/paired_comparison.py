@@ -86,7 +86,8 @@ def paired_bootstrap(
             them the smallest must pass ``alpha / M`` with ``alpha = 1 - confidence_level``, so M comparisons need
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
-        resample: what is drawn: ``"items"`` or ``"classes"``, as in :func:`bootstrap`.
+        resample: what is drawn: ``"items"``, ``"classes"`` or, by default, what :func:`bootstrap` would draw for the
+            differences. Draws of classes give normal intervals and p-values, which no number of draws bounds.
         progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
@@ -94,7 +95,8 @@ def paired_bootstrap(
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0. ``settings["resampled"]`` says what was drawn.
+        clusterings and never 0. Equal pairs count as one comparison. ``settings`` and ``notes`` say what was drawn,
+        what the intervals are of and what is wrong with some, as those of :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.

@@ -87,7 +87,7 @@ def _others(tables: ContingencyTables, against: Any, weights: Any) -> "dict[str,
     Raises:
         ValueError: its classes are others.
     """
-    check_tables(against)
+    check_tables(against, "against")
     sizes, others = whole_class_sizes(tables), whole_class_sizes(against)
     fits = others.shape in (sizes.shape[-1:], sizes.shape)
     same = fits and bool((sizes == others).all())

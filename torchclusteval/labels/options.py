@@ -108,6 +108,12 @@ class LabelOptions:
             check_names(options, [field.name for field in fields(cls) if field.name not in without])
         return cls(**options)
 
+    def of_chunk(self, **checked: Any) -> "LabelOptions":
+        """These options with others for a chunk, which are right already: checking all again would slow it down."""
+        options = object.__new__(LabelOptions)
+        options.__dict__.update(self.__dict__, **checked)
+        return options
+
     @property
     def policy(self) -> NoisePolicy:
         """What becomes of noise."""

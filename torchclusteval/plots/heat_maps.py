@@ -150,24 +150,29 @@ def plot_table(
 
 def _contents(match: Matching) -> tuple[Array, list[Array], list[str], list[str], list[tuple[int, int]]]:
     """Counts, sizes and names of rows and of columns as drawn, and the row and column of each matched pair."""
-    ordered = match.tables.to_dense()
-    counts, *sizes = map(canvas.array, (ordered.counts, ordered.whole_class_sizes, ordered.whole_cluster_sizes))
+    ordered = match.tables
+    _, row, column, count = map(canvas.array, ordered.cells())  # a dense table of many groups may not fit in memory
+    sizes = [canvas.array(x) for x in (ordered.whole_class_sizes, ordered.whole_cluster_sizes)]
     with_cluster = (match.cluster_of_class >= 0).tolist()
     if match.how == "majority":  # the column of class i is the i-th
         pairs = [i for i, found in enumerate(with_cluster) if found]
     else:
         pairs = list(range(sum(with_cluster)))
-    (row_sums, rows, row_names), (column_sums, columns, column_names) = (
+    (row_of, rows, row_names), (column_of, columns, column_names) = (
         _drawn_groups(sizes[0], ordered.classes),
         _drawn_groups(sizes[1], ordered.clusters),
     )
     matched = [(rows.index(i), columns.index(i)) for i in pairs if i in rows and i in columns]
-    whole = [row_sums @ sizes[0], column_sums @ sizes[1]]
-    return row_sums @ counts @ column_sums.T, whole, row_names, column_names, matched
+    counts = np.zeros((len(row_names), len(column_names)), count.dtype)
+    np.add.at(counts, (row_of[row], column_of[column]), count)
+    whole = [np.zeros(len(side), count.dtype) for side in (row_names, column_names)]
+    for total, place, own in zip(whole, (row_of, column_of), sizes, strict=True):
+        np.add.at(total, place, own)
+    return counts, whole, row_names, column_names, matched
 
 
 def _drawn_groups(sizes: Array, labels: Any) -> tuple[Array, list[int], list[str]]:
-    """Which counts make each row, the groups with rows of their own, and names; of many the smallest are one row."""
+    """The row of each group, the groups with rows of their own, and names; of many the smallest are one row."""
     filled = np.flatnonzero(sizes != 0)
     if not len(filled):
         raise ValueError("tables: expected a table with items; got one without")
@@ -176,10 +181,9 @@ def _drawn_groups(sizes: Array, labels: Any) -> tuple[Array, list[int], list[str
     others = np.setdiff1d(filled, kept)
     names = [str(x) for x in as_array(labels, len(sizes))[kept].tolist()]
     names += [f"{len(others)} others"] if len(others) else []
-    sums = np.zeros((len(names), len(sizes)), sizes.dtype)
-    sums[np.arange(len(kept)), kept] = 1
-    sums[len(kept) :, others] = 1
-    return sums, kept.tolist(), names
+    row_of = np.zeros(len(sizes), dtype=np.int64)
+    row_of[kept], row_of[others] = np.arange(len(kept)), len(kept)
+    return row_of, kept.tolist(), names
 
 
 def _number(x: float) -> str:

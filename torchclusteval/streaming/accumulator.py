@@ -4,7 +4,6 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -183,8 +182,7 @@ class ContingencyAccumulator:
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
         checks = self._grows or (place.type == "cpu" and not torch.compiler.is_compiling())
-        options = replace(
-            self._options,
+        options = self._options.of_chunk(
             mask=mask,
             weights=weights,
             by=by,
