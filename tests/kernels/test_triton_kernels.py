@@ -418,8 +418,11 @@ def check_compiling() -> int:
     for true, pred, changes in variants:
         constants = plain | changes
         types = labels | {"true": f"*{true}", "pred": f"*{pred}", "n": "i64", "items": "i64"}
-        warps = 8 if constants["COUNTERS"] >= triton_counts.MANY_COUNTERS else 4
-        made = compiled(triton_counts.count_slice, types, constants, 90, num_warps=warps)
+        made = compiled(
+            triton_counts.count_slice, types, constants, 90, num_warps=triton_counts.WARPS[constants["COUNTERS"]]
+        )
+        said = spills(made.asm["ptx"], 90)
+        assert said is None or "0 bytes spill stores, 0 bytes spill loads" in said, (constants, said)
         if "atom.global" in made.asm["ptx"] or "red.global" in made.asm["ptx"]:
             assert not constants["ALONE"]
             assert "acq_rel" not in made.asm["ptx"]

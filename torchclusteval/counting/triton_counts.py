@@ -15,9 +15,9 @@ from torch import Tensor
 
 _VERSION = tuple(map(int, triton.__version__.split(".")[:2]))
 # From 3.8 on Triton adds to shared memory; before, the work an item grows with the number of counters.
-MAX_CELLS = 16_384 if _VERSION >= (3, 8) else 1024
-COUNTERS = (32, 256, 1024, 4096, 16_384)  # of a program: few sizes, each of which is compiled
-MANY_COUNTERS = 1024  # from here on, 8 warps share them
+MAX_CELLS = 8192 if _VERSION >= (3, 8) else 1024
+WARPS = {32: 4, 256: 4, 1024: 8, 4096: 16, 8192: 16}  # by counters of a program; registers then suffice
+COUNTERS = tuple(WARPS)  # few sizes, each of which is compiled
 TILE_LABELS, SHORT_TILE_LABELS = 2048, 256  # labels that a program reads at a time
 _PROGRAMS = 8  # for each multiprocessor
 _MAX_SLICE_ITEMS = 1 << 30  # of a slice: its counters are int32
@@ -40,9 +40,9 @@ def start(table: Tensor, *sides: Tensor | None, size: int, programs: int | None 
         facts = torch.cuda.get_device_properties(table.device) if on_cuda else None
         programs = _PROGRAMS * (1 if facts is None else facts.multi_processor_count)
     direct = cells > MAX_CELLS
-    tile = TILE_LABELS if n >= TILE_LABELS else SHORT_TILE_LABELS
-    items = slice_items(size, n, 1 if direct else cells, tile, programs)
     counters = COUNTERS[0] if direct else next(x for x in COUNTERS if x >= cells)
+    tile = TILE_LABELS if n >= TILE_LABELS or WARPS[counters] > 8 else SHORT_TILE_LABELS  # a label for each thread
+    items = slice_items(size, n, 1 if direct else cells, tile, programs)
     shift = true_first * columns + pred_first
     # Without a mask, what stands in its place is not read.
     with torch.cuda.device(table.device) if on_cuda else nullcontext():
@@ -51,7 +51,7 @@ def start(table: Tensor, *sides: Tensor | None, size: int, programs: int | None 
             *(_arguments(true, true_source) if keep is None else _arguments(keep, keep_source)),
             n, items, rows, columns, true_first, pred_first, (shift + 2**31) % 2**32 - 2**31,
             KEEP=keep is not None, CHECKED=bool(numbers["checked"]), ALONE=items >= n and not direct, DIRECT=direct,
-            TILE=tile, COUNTERS=counters, num_warps=8 if counters >= MANY_COUNTERS else 4,
+            TILE=tile, COUNTERS=counters, num_warps=WARPS[counters],
             enable_fp_fusion=False,
         )  # fmt: skip
 
