@@ -102,6 +102,18 @@ def test_missing_labels(tmp_path: Path, error: Any, scores: Any) -> None:
     assert (row["coverage"], row["adjusted_rand"]) == (0.6, 1.0)
 
 
+def test_a_missing_label_of_an_item_that_is_left_out(tmp_path: Path, run: Any, error: Any) -> None:
+    """It is no error, whether blocks are counted or columns are held."""
+    path = tmp_path / "a.csv"
+    path.write_text("t,a,b\nx,,1\ny,1,1\ny,-1,1\nz,1,2\nz,1,-1\n,1,-1\n")
+    asked = (str(path), "--truth", "t", "--measures", "ari", "--ignore", "x", "--noise-label", "-1", "--columns")
+    for more in ((), ("--per", "class")):
+        (row,) = run("score", *asked, "b", *more, "--format", "json").json["scores"]
+        assert (row["coverage"], row["adjusted_rand"]) == (0.5, 1.0)
+        said = error("score", *asked, "a", *more)  # the last item counts there
+        assert "column 't', line 7: expected a label" in said
+
+
 def test_compare_leaves_items_out_pair_by_pair(tmp_path: Path, run: Any, error: Any) -> None:
     path = tmp_path / "a.csv"
     path.write_text("a,b,c\n0,0,0\n0,0,1\n1,1,0\n1,1,1\n-1,1,1\n1,,0\n")

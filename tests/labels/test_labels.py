@@ -47,6 +47,11 @@ def test_narrow_types_do_not_wrap(dtype, layout):
     assert counts(true, true[::-1], layout=layout) == expected
 
 
+def test_the_largest_labels():
+    tables = ContingencyTables.from_labels(torch.tensor([2**63 - 1, 2**63 - 2]), [0, 1])
+    assert (listed(tables.classes), tables.counts.tolist()) == ([2**63 - 2, 2**63 - 1], [[0, 1], [1, 0]])
+
+
 EXTREME = [-(2**63), 2**63 - 1, 0, 2**62, -5]
 
 

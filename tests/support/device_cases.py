@@ -1,5 +1,6 @@
 """Every public function that takes tables, labels or memberships, with data on a device: its routes by kind of data."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -258,7 +259,9 @@ HEADLINE = ("adjusted_rand", "purity")
 
 def bootstrap(at: Place, tables: ContingencyTables, **options: Any) -> Any:
     settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
-    return frames(tce.bootstrap(tables, HEADLINE, **settings))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # few of the classes have a right pair
+        return frames(tce.bootstrap(tables, HEADLINE, **{"resample": "items"} | settings))
 
 
 def permutations(at: Place, tables: ContingencyTables, **options: Any) -> Any:
@@ -431,6 +434,10 @@ CASES: dict[str, dict[str, Case]] = {
     "bootstrap": {
         "all cells": lambda at: bootstrap(at, labels(at)),
         "filled cells": lambda at: bootstrap(at, from_labels(at(SPREAD[0] * 3), at(SPREAD[1] % 9))),
+        "classes": lambda at: bootstrap(at, labels(at), resample="classes"),
+        "classes of filled cells": lambda at: bootstrap(
+            at, from_labels(at(SPREAD[0] * 3), at(SPREAD[1] % 9)), resample="classes"
+        ),
         "basic": lambda at: bootstrap(at, labels(at), method="basic", chunk_size=5),
         "bca": lambda at: bootstrap(at, labels(at), method="bca"),
         "groups": lambda at: bootstrap(at, labels(at), resample="groups"),

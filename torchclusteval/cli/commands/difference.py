@@ -117,7 +117,9 @@ def _by_groups(
     if least >= 1 - settings["confidence_level"]:
         print_note(f"note: with {a.batch_shape[-1]} groups no p-value is below {least:g}, and intervals say little")
     with warnings_as_notes(), progress_bar("groups") as progress:
-        return paired_groups(a, b, measures, progress=progress, **settings)
+        found = paired_groups(a, b, measures, progress=progress, **settings)
+    note_drawn(found)
+    return found
 
 
 def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:

@@ -6,10 +6,11 @@ from typing import Any
 from torchclusteval.cli.commands.checks import check_printing, check_seed, parse_list
 from torchclusteval.cli.commands.documents import read_responses, zero_is_zero
 from torchclusteval.cli.commands.ranking import note_skipped
+from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, as_json, render
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.progress import progress_bar
-from torchclusteval.inference.bootstrap_options import BootstrapOptions
+from torchclusteval.inference.bootstrap_options import POPULATIONS, BootstrapOptions
 from torchclusteval.inference.group_resampling import group_resampler
 from torchclusteval.inference.sampling import seeded
 from torchclusteval.scoring.evaluation import evaluate_tables, pool
@@ -55,6 +56,7 @@ def _rows(
             drawn = options.resample_by(
                 group_resampler(tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
+        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['groups']}")
         for name, value in total.items():
             low, high, _ = drawn.interval(name, value, None)
             spans[name] = {"low": float(low), "high": float(high)}
