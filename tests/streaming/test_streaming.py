@@ -125,13 +125,18 @@ def test_soft_chunks_are_the_soft_whole() -> None:
     torch.testing.assert_close(chunked_gradient, p_pred.grad, rtol=1e-10, atol=1e-14)
 
 
-def test_soft_updates_that_do_not_fit() -> None:
+def test_soft_updates_and_weights_that_do_not_fit() -> None:
     p = torch.ones(5, 2) / 2
     for arguments, weights in (((2, 2), False), ((), True)):
         with pytest.raises(ValueError, match="update_soft: expected an accumulator with weights=True, num_classes"):
             ContingencyAccumulator(*arguments, weights=weights).update_soft(p, p)
     with pytest.raises(ValueError, match="p_true, p_pred: expected probabilities of 3 classes and 2 clusters; got 2"):
         ContingencyAccumulator(3, 2, weights=True).update_soft(p, p)
+    for sizes in ((), (2, 2)):
+        with pytest.raises(
+            ValueError, match="weights: expected whole-number types, or an accumulator with weights=True"
+        ):
+            ContingencyAccumulator(*sizes).update([0, 1], [0, 1], weights=[1.5, 1])
 
 
 @pytest.mark.parametrize(
