@@ -1,8 +1,10 @@
 """Every public function that takes tables, labels or memberships, with data on a device: its routes by kind of data."""
 
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -227,8 +229,14 @@ def scores(at: Place) -> Any:
     ranks = {name: found.rank(name) for name in found.names if MEASURES[name].better}
     best = [found.best(name) for name in ranks]
     named = tce.evaluate(at(TRUE), {name: at(run) for name, run in zip("abc", PRED, strict=True)}, "ari")
+    with tempfile.TemporaryDirectory() as folder:
+        found.to_csv(Path(folder, "scores.csv"))
+        rows = Path(folder, "scores.csv").read_text()
     return (
         named.best_clustering("ari"),
+        found.top(2).to_dict(),
+        found.distinct(at(PRED)).to_dict(),
+        rows,
         ranks,
         best,
         found.to_dict(),
