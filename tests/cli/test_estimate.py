@@ -73,6 +73,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
     asked = ["estimate", file, "--truth", "known", "--exclude", "id"]
     for text, message in (
         ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5'"),
+        ("e1,2\ne1,3\n", "weights.csv: line 2: expected each class once; got 'e1' again"),
         ("a,b\ne1\n", "line 2: expected lines class,weight; got 'e1'"),
         ("".join(f"e{x},0\n" for x in range(30)), "weights: expected a positive number for each class; got 0.0"),
     ):
@@ -80,6 +81,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
         assert message in error(*asked, "--weights", str(weights))
     assert "--weights: expected uniform, size or a file" in error(*asked, "--weights", "equal")
     assert "--weights" in error(*asked)
+    assert "--measures: expected names of" in error(*asked, "--weights", "size", "--measures", "")
     assert "--measures: expected names of pair_precision" in error(*asked, "--weights", "size", "--measures", "ari")
     assert "--against: expected another clustering" in error(
         *asked, "--weights", "size", "--columns", "rules", "--against", "rules"
@@ -94,3 +96,23 @@ def test_it_is_named_where_it_is_needed(run: Any, error: Any, file: str, sample:
         assert ("torchclusteval estimate" in err) == noted
     with pytest.raises(ValueError, match=r"labels_true: .*absent_true= and tce.estimate_from_sample"):
         tce.evaluate([None, "a", "a"], [0, 1, 1])
+
+
+def test_noise_stays_in_the_sample(run: Any, tmp_path: Path) -> None:
+    """By hand: of the pairs of c1 and c2 one of two is found, as an item of c1 is in no cluster."""
+    path = tmp_path / "noise.csv"
+    path.write_text("truth,a\nc1,1\nc1,-1\nc2,2\n,3\nc2,2\n")
+    asked = [
+        "estimate",
+        str(path),
+        "--truth",
+        "truth",
+        "--weights",
+        "uniform",
+        "--noise-label",
+        "-1",
+        "--format",
+        "json",
+    ]
+    rows = {row["measure"]: row["estimate"] for row in run(*asked).json["estimates"]}
+    assert (rows["pair_precision"], rows["pair_recall"]) == (1.0, 0.5)

@@ -482,3 +482,9 @@ def test_leading_zeros_are_noted(tmp_path: Path, run: Any) -> None:
         done = run("score", _written(tmp_path / "ids.csv", f"truth,a\n{rows}"), "--truth", "truth", "--measures", "ari")
         noted = "are one label" in done.err
         assert noted == (cells in ('"007" "7"', "007 7", "07 007")), cells
+
+
+@pytest.mark.parametrize("ending", [" ", "\t", ","])
+def test_lists_with_an_end_of_a_cell_are_refused_or_read(error: Any, tmp_path: Path, ending: str) -> None:
+    one, two = save(tmp_path, "a.txt", "1\n2\n"), save(tmp_path, "b.txt", f"1\n2{ending}\n")
+    assert "expected" in error("score", one, two)

@@ -6,13 +6,16 @@ import math
 import warnings
 from itertools import combinations
 
+import mpmath
 import numpy as np
 import pytest
 import torch
 
 import torchclusteval as tce
 from tests.support.reference import adjusted_rand as slow_ari
+from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
+from torchclusteval.inference.intervals import two_sided_normal
 
 NAMES = ["pair_f", "adjusted_rand", "ami", "nmi", "bcubed_f", "v_measure", "one_to_one_accuracy"]
 
@@ -197,3 +200,16 @@ def test_draws_of_a_batch_are_common() -> None:
     drawn = source.draw(slice(0, 2), 3, torch.Generator().manual_seed(0))
     assert drawn.sum(1).tolist() == [35, 35, 35]
     assert torch.equal(source.tables(drawn).counts[:, 0], source.tables(drawn).counts[:, 1])
+
+
+def test_p_values_keep_their_digits_in_the_tail() -> None:
+    with mpmath.workdps(30):
+        expected = float(mpmath.erfc(mpmath.mpf("22.5") / mpmath.sqrt(2)))
+    found = two_sided_normal(torch.tensor([45.0, 0.0]).double(), torch.tensor([2.0, 1.0]).double()).tolist()
+    assert found == [pytest.approx(expected, rel=1e-12), 1.0]
+
+
+def test_populations_stand_in_the_order_of_their_units() -> None:
+    settings = BootstrapOptions(10, 0.95, None, None).settings_dict("classes; items for rand")
+    assert settings["population"].startswith("more classes (entities)")
+    assert settings["population"].endswith("more items of the same classes")

@@ -144,3 +144,20 @@ def test_what_is_refused() -> None:
         tce.paired_groups(tables, tables, ["ami"])
     with pytest.raises(ValueError, match="expected at least two groups"):
         tce.paired_groups(tables[:1], tables[:1], ["purity"])
+
+
+def test_invented_items_tell_systems_apart() -> None:
+    """Their cells are equal: what differs is the clusters that invented mentions are in."""
+    key, other = [{0}, {1, 2, 3}], [{0, 7, 8}, {1, 2, 3, 9}]
+    one, two = [{0, 7}, {1, 2, 3, 8, 9}], [{0, 7, 8, 9}, {1, 2, 3}]
+    systems = [[two] * 7, [one if i % 2 else two for i in range(7)], [one] * 7]
+    true = {(j, i): key for j in range(3) for i in range(7)}
+    pred = {(j, i): systems[j][i] for j in range(3) for i in range(7)}
+    tables = tce.ContingencyTables.from_documents(true, pred)[torch.arange(21).reshape(3, 7)]
+    against = tce.ContingencyTables.from_documents(dict.fromkeys(range(7), key), dict.fromkeys(range(7), other))
+    found = tce.paired_groups(tables, against, ["coref_bcubed_f"], rng=0, correction="holm")
+    record = found["coref_bcubed_f"]
+    assert record.p_value[0] == record.p_value[2] == 2 / 2**7
+    assert record.p_adjusted is not None
+    assert record.p_adjusted.tolist() == [3 * 2 / 2**7, record.p_value[1].item(), 3 * 2 / 2**7]
+    assert not found.notes

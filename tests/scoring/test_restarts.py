@@ -36,6 +36,27 @@ def test_distinct_partitions() -> None:
     for labels, message in ((runs[:3], "expected the clusterings that were scored; got 3"), (runs[0], "several")):
         with pytest.raises(ValueError, match=message):
             scores.distinct(labels)
+    with pytest.raises(ValueError, match="labels_pred: expected the clusterings in the order of 'run 0'; got 'run 7'"):
+        tce.evaluate(true, named, ["ami"]).distinct(dict(reversed(named.items())))
+
+
+def test_partitions_are_those_of_the_items_scored() -> None:
+    runs = torch.tensor([[1, 1, 2, 2, -1, -1], [1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 4]])
+    noisy: dict[str, Any] = {"noise_label": -1, "noise": "singletons"}
+    scores = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], **noisy)
+    assert scores["ari"].tolist() == [scores["ari"][2].item(), 1.0, scores["ari"][2].item()]
+    assert scores.distinct(runs, **noisy).clusterings == (0, 1)
+    mask = torch.tensor([True] * 4 + [False] * 2)
+    assert scores.distinct(runs, mask=mask).clusterings == (0,)
+
+
+def test_equal_partitions_rank_alike_whatever_their_rounding() -> None:
+    true = [0, 0, 1, 2, 1, 2, 0, 0, 2, 2, 0, 0]
+    runs = [[2, 1, 1, 0, 2, 1, 2, 2, 2, 0, 2, 0], [0, 2, 2, 1, 0, 2, 0, 0, 0, 1, 0, 1]]  # clusters in another order
+    scores = tce.evaluate(true, [*runs, *runs[::-1]], ["ami"])
+    assert scores.best() == 0
+    assert scores.rank().tolist() == [1, 1, 1, 1]
+    assert scores.top(4).clusterings == (0, 1, 2, 3)
 
 
 def test_items_without_a_label_are_part_of_a_partition() -> None:
@@ -79,7 +100,7 @@ def test_files(tmp_path: Path) -> None:
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert [row["clustering"] for row in rows] == [f"a,{i}" for i in range(8)]
     assert [float(row["ami_arithmetic"]) for row in rows] == scores["ami"].tolist()
-    scores.distinct({str(i): x for i, x in enumerate(runs)}).top(2).to_csv(path)
+    scores.distinct({f"a,{i}": x for i, x in enumerate(runs)}).top(2).to_csv(path)
     assert [row["count"] for row in csv.DictReader(path.read_text().splitlines())] == ["1", "3"]
     by = torch.arange(60) // 30
     grouped = tce.evaluate(true, runs[:2], ["ami"], by=by)

@@ -277,7 +277,7 @@ few groups. A mention of coreference in two entities is kept in the first, with 
         option("--against COLUMN", "the clustering that the others are compared with, on the same sample"),
         option("--measures LIST", "of those below, joined by commas (default: all)"),
         *CHOICE,
-        *NOISE,
+        option("--noise-label LABEL", "the label of items without a cluster, often -1; they stay in the sample"),
         *READING,
         DEVICE,
         *PRINTING,

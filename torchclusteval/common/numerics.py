@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+DECIMALS = 12  # of scores that are compared: what differs in later ones differs by rounding
 SUM_BLOCK = 16  # a multiple of every vector length, so vector loops leave no tail
 _MIN_MAX_BLOCK = 1 << 16  # numbers
 _SUM_BLOCK = 4096  # numbers; torch would split a longer sum over threads, which changes its last bits

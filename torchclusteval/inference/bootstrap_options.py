@@ -61,6 +61,7 @@ class BootstrapOptions:
         own = {"n_resamples": self.n_resamples, "confidence_level": self.confidence_level}
         method = "normal" if drawn == "classes" else self.method or "percentile"
         units = [unit for unit in POPULATIONS if unit in drawn.split("; ")[0] or f"; {unit} for" in drawn]
+        units.sort(key=drawn.find)
         return own | {"method": method, "resampled": drawn, "population": "; ".join(POPULATIONS[x] for x in units)}
 
     def resample_by(

@@ -140,7 +140,7 @@ def two_sided(resamples: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor:
 
 def two_sided_normal(difference: Tensor, standard_error: Tensor) -> Tensor:
     """Of a difference that is normal; 1 where it is 0."""
-    p = 2 * torch.special.ndtr(-(difference / standard_error).abs())
+    p = torch.special.erfc((difference / standard_error).abs() / math.sqrt(2))
     return p.masked_fill(difference == 0, 1.0)
 
 

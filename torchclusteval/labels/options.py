@@ -1,7 +1,7 @@
 """The options of labels: one record, checked when it is made, that every function which takes labels passes on."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, TypedDict
 
@@ -110,6 +110,8 @@ class LabelOptions:
 
     def of_chunk(self, **checked: Any) -> "LabelOptions":
         """These options with others for a chunk, which are right already: checking all again would slow it down."""
+        if torch.compiler.is_compiling():  # the compiler of torch 2.11 does not follow the lines below
+            return replace(self, **checked)
         options = object.__new__(LabelOptions)
         options.__dict__.update(self.__dict__, **checked)
         return options

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
@@ -153,7 +154,8 @@ def gather(
 def _order(values: Tensor, lead: Measure) -> list[int]:
     """The best first, equal ones in the order given, nan last."""
     goodness = values.detach() if lead.better == "higher" else -values.detach()
-    found: list[int] = goodness.nan_to_num(nan=-torch.inf).argsort(descending=True, stable=True).tolist()
+    goodness = goodness.nan_to_num(nan=-torch.inf).round(decimals=DECIMALS)
+    found: list[int] = goodness.argsort(descending=True, stable=True).tolist()
     return found
 
 

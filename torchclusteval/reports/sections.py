@@ -1,6 +1,7 @@
 """The sections of a report."""
 
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
     out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
-    out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
+    out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
     spans = not summary.few_groups(labels, found)
     low, high = (record.low, record.high) if spans else (None, None)
@@ -183,7 +184,7 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     if any(p.startswith("≤") for p in shown):
         more = f"down to {GOAL:g} take {2 * tests / GOAL - 1:.0f} draws (n_resamples=, --resamples)"
         out += note(f"≤: the smallest value that this number of draws and comparisons can give. Values {more}.")
-    out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.differences.notes)
+    out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.differences.notes)
     return out + note(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller."
     )

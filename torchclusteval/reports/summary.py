@@ -102,8 +102,9 @@ def can_be_real(found: Evidence) -> bool:
 def p_shown(found: Evidence, p: float) -> str:
     """An adjusted p-value; the smallest that random draws can give is a bound."""
     settings = found.differences.settings
-    bound = not str(settings["resampled"]).startswith("all subsets") and p < _level(found)
-    return ("≤ " if bound and p <= settings["smallest_p_adjusted"] * (1 + 1e-9) else "") + format_number(p)
+    least = settings["smallest_p_adjusted"]
+    bound = least > 0 and not str(settings["resampled"]).startswith("all subsets") and p < _level(found)
+    return ("≤ " if bound and p <= least * (1 + 1e-9) else "") + format_number(p)
 
 
 def _level(found: Evidence) -> float:

@@ -7,23 +7,27 @@ from torch import Tensor
 
 from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.sources import Names
 from torchclusteval.tables import ContingencyTables
 
 
-def same_partitions(labels_pred: Any, item_dims: int | None = None) -> list[int]:
+def same_partitions(labels_pred: Any, names: Names | None = None, **options: Any) -> list[int]:
     """For each clustering the number of the first that is the same partition, whatever the names of its clusters.
 
-    Items without a label are in no cluster.
+    Items without a label, or that the ``options`` of labels leave out, are in no cluster. ``names`` are those that
+    clusterings with names should have.
 
     Raises:
-        ValueError: labels are not ``(B, N)``.
+        ValueError: labels are not ``(B, N)``, or have other names.
     """
-    options = LabelOptions.of({"missing": "ignore", "item_dims": item_dims})
     with argument_names(labels_true="labels_pred"):
-        pair = encode(labels_pred, labels_pred, options)
+        pair = encode(labels_pred, labels_pred, LabelOptions.of({**options, "missing": "ignore"}))
     if len(pair.batch_shape) != 1:
         got = (*pair.batch_shape, pair.n_items)
         raise ValueError(f"labels_pred: expected several clusterings (B, N); got shape {got}")
+    for own, expected in zip(pair.names or (), names or (), strict=False):
+        if own != expected:
+            raise ValueError(f"labels_pred: expected the clusterings in the order of {expected!r}; got {own!r} there")
     codes = (pair.pred.codes.long() - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
     return same_codes(codes, torch.ones_like(codes).bool() if pair.mask is None else pair.mask.expand(codes.shape))
 
@@ -52,6 +56,10 @@ def of_tables(tables: ContingencyTables) -> Tensor:
     batch, row, column, count = tables.cells()
     cells = _mix(_mix(row + 1) + (count.view(torch.int64) if count.is_floating_point() else count))
     columns = cells.new_zeros(size * clusters).index_add(0, batch * clusters + column, cells)
+    if tables.has_unmatched:
+        alone = tables.unmatched_by_cluster.reshape(-1)
+        bits = alone.view(torch.int64) if alone.is_floating_point() else alone
+        columns += torch.where(alone > 0, _mix(bits + _mix(torch.full_like(bits, -1))), 0)
     return _mix(columns).reshape(size, clusters).sum(-1)
 
 

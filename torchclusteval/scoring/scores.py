@@ -14,7 +14,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import as_path, check_choice, check_count
 from torchclusteval.common.formatting import format_number
-from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.numerics import DECIMALS, sum_reproducible
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.output import write_text
 from torchclusteval.common.results import ByName, Printed, Shown
@@ -143,18 +143,29 @@ class Scores(Printed, ByName[Tensor]):
             by_group[groups[i]].append(i)
         return self._select([i for members in by_group.values() for i in members[:n]])
 
-    def distinct(self, labels_pred: Any, *, item_dims: int | None = None) -> "Scores":
+    def distinct(
+        self,
+        labels_pred: Any,
+        *,
+        mask: Any = None,
+        noise_label: Any = None,
+        noise: str = "ignore",
+        item_dims: int | None = None,
+    ) -> "Scores":
         """The distinct partitions among the clusterings, and how often each came (``count``).
 
         Args:
             labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
-            item_dims: as in :func:`evaluate`.
+            mask: the items that were scored, as in :func:`evaluate`; items elsewhere may differ.
+            noise_label: as in :func:`evaluate`, and so ``noise`` and ``item_dims``.
+            noise: what becomes of noise.
+            item_dims: dimensions of items.
 
         Returns:
             Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
 
         Raises:
-            ValueError: labels are not ``(B, N)``, one row for each score.
+            ValueError: labels are not ``(B, N)``, one row for each score, or have other names or another order.
 
         >>> runs = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]]
         >>> found = tce.evaluate([0, 0, 1, 1], runs, ["ami", "ari"]).distinct(runs)
@@ -164,7 +175,8 @@ class Scores(Printed, ByName[Tensor]):
         0               2          1.0000         1.0000
         2               1          0.0000         0.0000
         """
-        first = same_partitions(labels_pred, item_dims)
+        options = {"mask": mask, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
+        first = same_partitions(labels_pred, self.clusterings, **options)
         if self.batch_shape != (len(first),):
             got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
             raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")
@@ -226,7 +238,7 @@ class Scores(Printed, ByName[Tensor]):
             remedy = "evaluate several at once: labels_pred (B, N)" if not shape else "scores[name] has the values"
             remedy = remedy if self.groups is None else "scores.macro() averages the groups"
             raise ValueError(f"best, rank: expected one batch dimension; got shape {shape} ({remedy})")
-        return value if better == "higher" else -value
+        return (value if better == "higher" else -value).round(decimals=DECIMALS)
 
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists (a float for a single clustering)."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_list
+from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list
 from torchclusteval.cli.commands.labels import label_array, labels_of, name_of_missing
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
@@ -21,7 +21,6 @@ from torchclusteval.tables import ContingencyTables
 def run(arguments: argparse.Namespace) -> str:
     """Read, estimate and print."""
     check_printing(arguments)
-    check_noise(arguments)
     device, asked = parse_device(arguments.device), parse_selection(arguments)
     named = {"--truth": arguments.truth, "--against": arguments.against}
     (truth, *held), _ = hold_table(asked, {flag: column for flag, column in named.items() if column is not None})
@@ -31,8 +30,8 @@ def run(arguments: argparse.Namespace) -> str:
     unknown = name_of_missing([truth, *held])
     (true,), _ = labels_of([truth], replace(asked, missing="label"), unknown)
     columns, noise = labels_of(held, replace(asked, missing="error"), unknown, asked.noise_label, "--noise-label")
-    names, policy = [one.title for one in held], "ignore" if noise is None else asked.noise
-    options: dict[str, Any] = {"absent_true": unknown, "noise_label": noise, "noise": policy, "device": device}
+    names = [one.title for one in held]
+    options: dict[str, Any] = {"absent_true": unknown, "absent_pred": noise, "device": device}
     try:
         tables = ContingencyTables.from_labels(true, dict(zip(names, columns, strict=True)), **options)
     except ValueError as error:
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> str:
         names, against, tables = names[1:], tables[0], tables[1:]
     found = estimate_from_sample(tables, weights, against=against)
     wanted = list(found) if arguments.measures is None else parse_list(arguments.measures)
-    for name in wanted:
+    for name in wanted or [""]:
         if name not in found:
             raise ValueError(f"--measures: expected names of {', '.join(found)}; got {name!r}")
     without = 0 if truth.labels.missing is None else int(truth.labels.missing.sum())
@@ -79,6 +78,8 @@ def _read(path: str, classes: Sequence[Label]) -> Mapping[Any, float]:
                     continue
                 expected = "expected lines class,weight"
                 raise ValueError(f"{path}: line {number}: {expected}; got {','.join(row)!r}") from None
+            if label in found:
+                raise ValueError(f"{path}: line {number}: expected each class once; got {label!r} again")
             found[label] = weight
     if label_array(classes).dtype.kind == "i":
         found = {whole_number(str(label)): weight for label, weight in found.items()}

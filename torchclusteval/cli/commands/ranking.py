@@ -8,6 +8,7 @@ import numpy as np
 
 from torchclusteval.cli.commands.checks import parse_list, parse_measure
 from torchclusteval.cli.options import print_note
+from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.scores import Scores, leading
@@ -45,7 +46,8 @@ def columns_of(scores: Scores, first: str | None = None) -> dict[str, np.ndarray
 
 def best_first(values: np.ndarray, better: str | None, top: int | None) -> list[int]:
     """Numbers of the clusterings: best first, equal ones in the order of the input, nan last."""
-    order: list[int] = np.argsort(-values if better == "higher" else values, kind="stable").tolist()
+    values = np.round(-values if better == "higher" else values, DECIMALS)
+    order: list[int] = np.argsort(values, kind="stable").tolist()
     return order[:top]
 
 

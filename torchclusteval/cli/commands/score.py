@@ -152,7 +152,7 @@ def _held_task(
 ) -> _Task:
     given, counts = given_labels(asked, held[1:], held[0]), None
     if arguments.per == "partition":
-        first = same_partitions(given.labels)
+        first = same_partitions(given.labels, **given.noise)
         names = list(given.labels)
         places = list(dict.fromkeys(first))
         counts = np.array([first.count(i) for i in places])

@@ -31,7 +31,7 @@ class Dialect:
 
     @property
     def has_row_names(self) -> bool:
-        return self.names[0] == ""
+        return self.names[:1] == ("",)
 
 
 def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -45,7 +45,7 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
         join=getattr(arguments, "join", "names"),
         ignore=getattr(arguments, "ignore", None),
         noise_label=arguments.noise_label,
-        noise=arguments.noise,
+        noise=vars(arguments).get("noise", "ignore"),
         missing=getattr(arguments, "missing", "ignore"),
     )
 
