@@ -154,7 +154,7 @@ def exact_sums(table: list[list[int]]) -> tuple[list[int], dict[str, tuple[Any, 
     dd = every - ss - sd - ds
     pairs = {"ss": ss, "sd": sd, "ds": ds, "dd": dd, "joined": joined, "wanted": wanted, "separated": every - joined}
     pairs |= {"unwanted": every - wanted, "alike": ss + dd, "different": sd + ds, "every": every}
-    values = {"items": plain(n)} | {name: plain(x) for name, x in pairs.items()}
+    values = {"n_items_f64": plain(n)} | {name: plain(x) for name, x in pairs.items()}
     values["determinant"] = mpf(ss * dd - sd * ds), mpf(ss * dd + sd * ds)
     of_classes, of_clusters = entropy(rows), entropy(columns)
     given = (
@@ -172,7 +172,7 @@ def exact_sums(table: list[list[int]]) -> tuple[list[int], dict[str, tuple[Any, 
         max((2 * mpf(x) / (r + c) if x else mpf(0)) for x, c in zip(line, columns, strict=True))
         for line, r in zip(table, rows, strict=True)
     ]
-    values["f"] = plain(sum(best))
+    values["sum_of_f"] = plain(sum(best))
     values["weighted_f"] = plain(sum(f * r for f, r in zip(best, rows, strict=True)))
     return whole, values
 
@@ -181,13 +181,7 @@ def check_sums() -> int:
     checked, worst = 0, mpf(0)
     for counts in [*tables_to_sum(), torch.zeros(0, 2, 2, dtype=torch.int64)]:
         size, rows, columns = counts.shape
-        shapes = (
-            (size, rows),
-            (size, columns),
-            (len(sums.WHOLE), size),
-            (len(sums.FACTS), size),
-            (len(sums.VALUES), size),
-        )
+        shapes = [(size, rows), (size, columns), *((len(x), size) for x in (sums.WHOLE, sums.FACTS, sums.VALUES))]
         types = [torch.int64] * 3 + [torch.bool, torch.float64]
         results = [torch.empty(x, dtype=t) for x, t in zip(shapes, types, strict=True)]
         assert kernels.KERNELS["sums"](counts, *results) is not NotImplemented
@@ -364,14 +358,8 @@ def spills(ptx: str, architecture: int) -> str | None:
         (path := Path(folder, "kernel.ptx")).write_text(ptx)
         for tool in Path(triton.__file__).parent.rglob("ptxas*"):
             if tool.is_file() and os.access(tool, os.X_OK):
-                command: list[Any] = [
-                    tool,
-                    "-v",
-                    f"-arch=sm_{architecture}" + "a" * (architecture >= 90),
-                    path,
-                    "-o",
-                    os.devnull,
-                ]
+                target = f"-arch=sm_{architecture}" + "a" * (architecture >= 90)
+                command: list[Any] = [tool, "-v", target, path, "-o", os.devnull]
                 said = subprocess.run(command, capture_output=True, text=True)
                 if said.returncode == 0:
                     return said.stderr

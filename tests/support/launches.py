@@ -25,20 +25,9 @@ from tests.support.tagged_cuda import CudaTensor, tensors
 from torchclusteval.common import kernels
 from torchclusteval.measures.registry import DEFAULT
 
-NUMBERS = (
-    "item",
-    "tolist",
-    "__bool__",
-    "__int__",
-    "__float__",
-    "__index__",
-    "__len__",
-    "equal",
-    "allclose",
-    "is_nonzero",
-)
+NUMBERS = ("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "equal", "allclose", "is_nonzero")
 SIZED_BY_VALUES = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "_unique2")
-ALLOCATIONS = (
+ALLOCATIONS = {
     "empty",
     "new_empty",
     "empty_like",
@@ -47,7 +36,7 @@ ALLOCATIONS = (
     "detach",
     "alias",
     "_local_scalar_dense",
-)
+}
 
 
 def tuple_of(*x: Any) -> tuple[Any, ...]:
@@ -115,7 +104,7 @@ def counting() -> Iterator[Counts]:
         crosses = bool(given) and before != after and name in ("to", "cpu", "cuda", "numpy", "tensor", "as_tensor")
         mask = name == "__getitem__" and any(x.dtype == torch.bool for x in tensors([args[1]]))
         sized = name in SIZED_BY_VALUES or (name == "where" and len(args) + len(kwargs) == 1) or mask
-        if before and ((name in NUMBERS and name != "__len__") or sized or (crosses and not after)):
+        if before and (name in NUMBERS or sized or (crosses and not after)):
             counts.waits.append(name)
         elif after and (crosses or (not given and name in ("tensor", "as_tensor", "asarray"))):
             counts.copies_to_device += 1

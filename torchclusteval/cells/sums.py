@@ -1,42 +1,54 @@
 """Sums of the cells of tables on a device: all that measures share, in one launch.
 
 On other devices, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked
-for; :class:`~torchclusteval.tables.ContingencyTables` and the functions of measures then do without this file.
+for, by the property of tables or the function of tables that is :func:`launched`.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells
 from torchclusteval.cells.pairs import pairs_of
-from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 
 MOST_CELLS = 1 << 16  # of a table
 CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
-FACTS = ("empty", "identical", "fixed")  # the last: a side is one group, or all single items
+FACTS = ("empty", "identical", "is_fixed")
 SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
 VALUES = (
-    *("items", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
+    *("n_items_f64", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
     *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
-    *("precisions", "recalls", "f", "weighted_f"),
+    *("precisions", "recalls", "sum_of_f", "weighted_f"),
 )
 
-
-class CellSums(NamedTuple):
-    """What one launch gives of tables."""
-
-    class_sizes: Tensor  # (*batch, R) int64
-    cluster_sizes: Tensor  # (*batch, C) int64
-    of: dict[str, Tensor]  # ``WHOLE`` int64, ``FACTS`` bool and ``VALUES`` float64, (*batch,) each
+T = TypeVar("T")
 
 
-def sums_on_device(cells: Cells) -> CellSums | None:
-    """All sums by one launch, for dense tables of whole items on CUDA; None for others."""
+def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Take what a function of tables gives from ``tables._launched``, under its name, where tables have that."""
+    name = function.__name__.lstrip("_")
+
+    @wraps(function)
+    def value(tables: Any) -> T:
+        sums: dict[str, T] | None = tables._launched
+        return function(tables) if sums is None else sums[name]
+
+    return value
+
+
+def sums_on_device(cells: Cells) -> dict[str, Any] | None:
+    """All sums by one launch, for dense tables of whole items on CUDA; None for others.
+
+    They are the int64 sizes of both sides, ``(*batch,)`` each of ``WHOLE`` int64, ``FACTS`` bool and ``VALUES`` float64
+    and the pairs.
+    """
     counts = cells.values
     if counts.device.type != "cuda" or counts.dtype != torch.int64 or torch.compiler.is_compiling():
         return None
@@ -51,8 +63,9 @@ def sums_on_device(cells: Cells) -> CellSums | None:
     ]
     kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
     rows_of = [x.view(len(x), *batch).unbind(0) for x in results]
-    of = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
-    return CellSums(sizes[0].view(*batch, rows), sizes[1].view(*batch, columns), of)
+    sums: dict[str, Any] = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
+    sums["class_sizes"], sums["cluster_sizes"] = sizes[0].view(*batch, rows), sizes[1].view(*batch, columns)
+    return sums | {"pairs": PairCounts(*(sums[name] for name in PairCounts._fields))}
 
 
 def sums_by_torch(

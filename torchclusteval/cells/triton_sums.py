@@ -4,7 +4,6 @@ Tiles of 16 x 16 cells, one for each thread of 8 warps, leave the compiler regis
 them. This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is there.
 """
 
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -24,12 +23,10 @@ def start(
     if rows * columns > MAX_CELLS or not counts.is_contiguous():
         return NotImplemented
     if size:
-        facts = facts.view(torch.uint8)
-        with torch.cuda.device(counts.device) if counts.device.type == "cuda" else nullcontext():
-            sum_cells[(size,)](
-                counts, class_sizes, cluster_sizes, whole, facts, values, size, rows, columns,
-                ROWS=TILE, COLUMNS=TILE, num_warps=WARPS, enable_fp_fusion=False,
-            )  # fmt: skip
+        sum_cells[(size,)](
+            counts, class_sizes, cluster_sizes, whole, facts.view(torch.uint8), values, size, rows, columns,
+            ROWS=TILE, COLUMNS=TILE, num_warps=WARPS, enable_fp_fusion=False,
+        )  # fmt: skip
     return None
 
 

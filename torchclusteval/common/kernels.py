@@ -33,7 +33,8 @@ def define(name: str, module: str, reference: Callable[..., Any], sample: Callab
     """Enter a kernel, the function ``start`` of a module that imports Triton, with its reference and sample."""
 
     def start(*tensors: Tensor | None, **numbers: Any) -> Any:
-        return import_module(module).start(*tensors, **numbers)
+        with torch.cuda.device_of(tensors[0]):  # where Triton launches
+            return import_module(module).start(*tensors, **numbers)
 
     KERNELS[name], REFERENCES[name], SAMPLES[name] = start, reference, sample
 

@@ -6,8 +6,6 @@ too many cells for these it adds to the table at once. This module imports Trito
 interpreted in the tests; no device has measured its limits and its number of programs, which are estimates.
 """
 
-from contextlib import nullcontext
-
 import torch
 import triton
 import triton.language as tl
@@ -35,25 +33,23 @@ def start(table: Tensor, *sides: Tensor | None, size: int, programs: int | None 
     n, cells = true.shape[1], rows * columns
     if not size * n:
         return
-    on_cuda = table.device.type == "cuda"
     if programs is None:
-        facts = torch.cuda.get_device_properties(table.device) if on_cuda else None
-        programs = _PROGRAMS * (1 if facts is None else facts.multi_processor_count)
+        programs = _PROGRAMS
+        if table.device.type == "cuda":
+            programs *= torch.cuda.get_device_properties(table.device).multi_processor_count
     direct = cells > MAX_CELLS
     counters = COUNTERS[0] if direct else next(x for x in COUNTERS if x >= cells)
     tile = TILE_LABELS if n >= TILE_LABELS or WARPS[counters] > 8 else SHORT_TILE_LABELS  # a label for each thread
     items = slice_items(size, n, 1 if direct else cells, tile, programs)
     shift = true_first * columns + pred_first
     # Without a mask, what stands in its place is not read.
-    with torch.cuda.device(table.device) if on_cuda else nullcontext():
-        count_slice[(size, triton.cdiv(n, items))](
-            table, *_arguments(true, true_source), *_arguments(pred, pred_source),
-            *(_arguments(true, true_source) if keep is None else _arguments(keep, keep_source)),
-            n, items, rows, columns, true_first, pred_first, (shift + 2**31) % 2**32 - 2**31,
-            KEEP=keep is not None, CHECKED=bool(numbers["checked"]), ALONE=items >= n and not direct, DIRECT=direct,
-            TILE=tile, COUNTERS=counters, num_warps=WARPS[counters],
-            enable_fp_fusion=False,
-        )  # fmt: skip
+    count_slice[(size, triton.cdiv(n, items))](
+        table, *_arguments(true, true_source), *_arguments(pred, pred_source),
+        *(_arguments(true, true_source) if keep is None else _arguments(keep, keep_source)),
+        n, items, rows, columns, true_first, pred_first, (shift + 2**31) % 2**32 - 2**31,
+        KEEP=keep is not None, CHECKED=bool(numbers["checked"]), ALONE=items >= n and not direct, DIRECT=direct,
+        TILE=tile, COUNTERS=counters, num_warps=WARPS[counters], enable_fp_fusion=False,
+    )  # fmt: skip
 
 
 def slice_items(size: int, n: int, cells: int, tile: int, programs: int) -> int:

@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.sums import CANCELLED, Independence, unwrapped
+from torchclusteval.cells.sums import CANCELLED, Independence, launched, unwrapped
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import (
@@ -25,7 +25,7 @@ from torchclusteval.common.numerics import (
 )
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.expected_on_device import expected_on_device
-from torchclusteval.measures.sums import launched, whole
+from torchclusteval.measures.sums import whole
 from torchclusteval.tables import ContingencyTables
 
 MANY = 1 << 15  # items
@@ -37,35 +37,35 @@ def in_base(nats: Tensor, base: float) -> Tensor:
 
 
 @cached_on_tables
-@launched("of_classes")
+@launched
 def of_classes(tables: ContingencyTables) -> Tensor:
     """H(C)."""
     return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
 
 
 @cached_on_tables
-@launched("of_clusters")
+@launched
 def of_clusters(tables: ContingencyTables) -> Tensor:
     """H(K)."""
     return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
 
 
 @cached_on_tables
-@launched("classes_given_clusters")
+@launched
 def classes_given_clusters(tables: ContingencyTables) -> Tensor:
     """H(C|K)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
 @cached_on_tables
-@launched("clusters_given_classes")
+@launched
 def clusters_given_classes(tables: ContingencyTables) -> Tensor:
     """H(K|C)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
 @cached_on_tables
-@launched("shared")
+@launched
 def shared(tables: ContingencyTables) -> Tensor:
     """I, the mutual information."""
     on_host = tables._most_items is not None
@@ -101,7 +101,7 @@ def expected(tables: ContingencyTables) -> Tensor:
     return expected_on_device(*(x.reshape(-1, x.shape[-1]) for x in sizes)).reshape(tables.batch_shape)
 
 
-@launched("fixed")
+@launched
 def is_fixed(tables: ContingencyTables) -> Tensor:
     """Whether all permutations of a side are the same partition: it is one group, or all single items."""
     one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
@@ -115,14 +115,14 @@ def above_chance(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-@launched("joint")
+@launched
 def joint(tables: ContingencyTables) -> Tensor:
     """H(C, K)."""
     return of_classes(tables) + clusters_given_classes(tables)
 
 
 @cached_on_tables
-@launched("variation")
+@launched
 def variation(tables: ContingencyTables) -> Tensor:
     """H(C|K) + H(K|C)."""
     return classes_given_clusters(tables) + clusters_given_classes(tables)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantity
+from torchclusteval.cells.sums import launched
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
@@ -13,7 +14,7 @@ from torchclusteval.measures.assignment import max_assignment
 from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
 from torchclusteval.measures.sparse_assignment import sparse_max_assignment
-from torchclusteval.measures.sums import Sums, items, launched, ratio, weighted_harmonic_mean
+from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
 __all__ = ["class_projection_distance", "classification_error", "cluster_projection_distance", "clustering_f"]
@@ -29,14 +30,14 @@ distance = partial(measure, "matching", better="lower", perfect=0.0)
 
 
 @cached_on_tables
-@launched("majority_of_clusters")
+@launched
 def majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
 
 
 @cached_on_tables
-@launched("majority_of_classes")
+@launched
 def majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_class(lambda cell: cell.count).sum(-1)
@@ -48,12 +49,12 @@ def _best_f(tables: ContingencyTables) -> Tensor:
     return 2 * tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero))
 
 
-@launched("weighted_f")
+@launched
 def _weighted_f(tables: ContingencyTables) -> Tensor:
     return sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
 
 
-@launched("f")
+@launched
 def _sum_of_f(tables: ContingencyTables) -> Tensor:
     return sum_reproducible(_best_f(tables))
 

@@ -98,7 +98,7 @@ class PairSums:
 
 @cached_on_tables
 def pair_sums(tables: ContingencyTables) -> PairSums:
-    return PairSums(pair_counts(tables), None if tables._launched is None else tables._launched.of)
+    return PairSums(pair_counts(tables), tables._launched)
 
 
 @cached_on_tables

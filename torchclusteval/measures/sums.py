@@ -6,7 +6,6 @@ added-up sums as it takes tables: ``tce.pooled`` adds those of groups, and there
 """
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import torch
@@ -69,20 +68,6 @@ class AddedSums:
 def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **options: Any) -> Tensor:
     """The value of a measure from its sums ``(*batch, k)``; where it is 0/0, that of sides that differ."""
     return function(of.added(sums), **options)
-
-
-def launched(name: str) -> Callable[[Callable[[ContingencyTables], Tensor]], Callable[[ContingencyTables], Tensor]]:
-    """Take the value of this name in ``CellSums.of`` where tables have it from one launch on their device."""
-
-    def define(function: Callable[[ContingencyTables], Tensor]) -> Callable[[ContingencyTables], Tensor]:
-        @wraps(function)
-        def value(tables: ContingencyTables) -> Tensor:
-            sums = tables._launched
-            return function(tables) if sums is None else sums.of[name]
-
-        return value
-
-    return define
 
 
 def whole(tables: ContingencyTables) -> ContingencyTables:

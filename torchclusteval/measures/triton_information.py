@@ -6,9 +6,6 @@ below 1e-18 of the largest. This module imports Triton: :mod:`torchclusteval.com
 there.
 """
 
-from contextlib import nullcontext
-
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -25,10 +22,9 @@ def start(out: Tensor, class_sizes: Tensor, cluster_sizes: Tensor) -> None:
     (size, parts), rows, columns = out.shape, class_sizes.shape[1], cluster_sizes.shape[1]
     if size:
         blocks = triton.cdiv(triton.cdiv(rows * columns, BLOCK), parts)
-        with torch.cuda.device(out.device) if out.device.type == "cuda" else nullcontext():
-            expect[(size, parts)](
-                out, class_sizes, cluster_sizes, rows, columns, parts, blocks, BLOCK=BLOCK, enable_fp_fusion=False
-            )
+        expect[(size, parts)](
+            out, class_sizes, cluster_sizes, rows, columns, parts, blocks, BLOCK=BLOCK, enable_fp_fusion=False
+        )
 
 
 @triton.jit(do_not_specialize=["rows", "columns", "parts", "blocks"])

@@ -5,7 +5,6 @@ This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where 
 
 import math
 import struct
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -25,9 +24,8 @@ def start(out: Tensor, *parts: Tensor | None, same: float | None, other: float, 
         return NotImplemented
     given = [x.view(torch.uint8) if x is not None and x.dtype == torch.bool else x for x in parts]
     if size := out.numel():
-        with torch.cuda.device(out.device) if out.device.type == "cuda" else nullcontext():
-            grid = (triton.cdiv(size, BLOCK),)
-            divide[grid](out, *given, size, *numbers, SAME=same is not None, BLOCK=BLOCK, enable_fp_fusion=False)
+        grid = (triton.cdiv(size, BLOCK),)
+        divide[grid](out, *given, size, *numbers, SAME=same is not None, BLOCK=BLOCK, enable_fp_fusion=False)
     return None
 
 
