@@ -15,7 +15,7 @@ from torch import Tensor
 
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import AbsentGroup, find_group, group_among_codes, repeat_last
-from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, compact_codes, is_filled_range, restrict
+from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, bounds_of_both, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.inputs import first_position, format_position, own_position
 from torchclusteval.labels.integers import IntegerLabels
@@ -94,8 +94,10 @@ def encode(
     classes = _Side(pair.true, options.num_classes, kept.absent_true, "labels_true", "num_classes", "absent_true")
     clusters = _Side(pair.pred, options.num_clusters, kept.absent_pred, "labels_pred", "num_clusters", "absent_pred")
     codable = all_of(kept.keep, negate(kept.noisy))  # counted noise gets codes of its own
-    low, high = classes.code_range(kept.keep, options.validate)
-    first, last = clusters.code_range(codable, options.validate)
+    asked = options.validate or None in (options.num_classes, options.num_clusters)
+    ends = bounds_of_both(pair.true.values, pair.pred.values) if asked else [None, None]
+    low, high = classes.code_range(kept.keep, options.validate, ends[0])
+    first, last = clusters.code_range(codable, options.validate, ends[1])
     # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (high - low + 1) * (last - first + 1) > max(_SMALL_TABLE_CELLS, pair.shape[-1])
     in_range = options.validate or (options.num_classes is None and options.num_clusters is None)
@@ -139,22 +141,25 @@ class _Side(NamedTuple):
     size_name: str
     absent_name: str
 
-    def code_range(self, keep: Tensor | None, validate: bool) -> tuple[int, int]:
-        """First and last code: given by the size, or the range of the labels, excluded items included."""
+    def code_range(self, keep: Tensor | None, validate: bool, ends: tuple[int, int] | None) -> tuple[int, int]:
+        """First and last code: given by the size, or the range of the labels, excluded items included.
+
+        ``ends``: the smallest and largest label, where they are known.
+        """
         ids, size = self.ids, self.size
         if size is None:
-            return bounds(ids.values, None)
+            return ends or bounds(ids.values, None)
         if ids.kind == "text":
             raise ValueError(f"{self.name}: expected codes 0..{size - 1}, as {self.size_name} is given; got strings")
         if validate:
             if self.absent is not None and not group_among_codes(self.absent, size, self.absent_name).stays:
                 keep = all_of(keep, ids.where(self.absent, self.absent_name, unlike=True))
-            self._check_range(keep, size)
+            self._check_range(keep, size, ends)
         return 0, int(size) - 1
 
-    def _check_range(self, keep: Tensor | None, size: int) -> None:
+    def _check_range(self, keep: Tensor | None, size: int, ends: tuple[int, int] | None) -> None:
         ids = self.ids
-        low, high = bounds(ids.values, None)
+        low, high = ends or bounds(ids.values, None)
         if keep is not None and (low < 0 or high >= size):
             low, high = bounds(ids.values, keep)
         if low < 0 or high >= size:
