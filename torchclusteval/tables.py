@@ -22,6 +22,7 @@ from torchclusteval.cells.pairs import (
 )
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
+from torchclusteval.cells.sums import launched, sums_on_device
 from torchclusteval.common.checks import check_bools, index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
@@ -341,11 +342,18 @@ class ContingencyTables:
         return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
 
     @lazy_property
+    def _launched(self) -> dict[str, Any] | None:
+        """Properties and what measures share by name, where a device gives all in one launch; None elsewhere."""
+        return sums_on_device(self._cells)
+
+    @lazy_property
+    @launched
     def class_sizes(self) -> Tensor:
         """Items of each class, ``(*batch, R)``."""
         return self._cells.row_sizes()
 
     @lazy_property
+    @launched
     def cluster_sizes(self) -> Tensor:
         """Items of each cluster, ``(*batch, C)``."""
         return self._cells.column_sizes()
@@ -354,6 +362,7 @@ class ContingencyTables:
         return self.class_sizes, self.cluster_sizes, self.n_items
 
     @lazy_property
+    @launched
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
         return self._cells.totals() if isinstance(self._cells, SparseCells) else self.class_sizes.sum(-1)
@@ -369,26 +378,31 @@ class ContingencyTables:
         return self._n_items_f64 / (self._n_items_f64 if self._n_considered is None else self._n_considered.double())
 
     @lazy_property
+    @launched
     def n_classes(self) -> Tensor:
         """Non-empty rows, ``(*batch,)`` int64."""
         return self.class_sizes.count_nonzero(-1)
 
     @lazy_property
+    @launched
     def n_clusters(self) -> Tensor:
         """Non-empty columns, ``(*batch,)`` int64."""
         return self.cluster_sizes.count_nonzero(-1)
 
     @lazy_property
+    @launched
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
         return self.sum(lambda cell: cell.count.sign()).long()
 
     @lazy_property
+    @launched
     def empty(self) -> Tensor:
         """Whether the table has no items, or (float tables) a nan among its cells, ``(*batch,)`` bool."""
         return self.n_items == 0 if self.is_integer else ~(self.n_items > 0)
 
     @lazy_property
+    @launched
     def identical(self) -> Tensor:
         """Whether both sides are the same partition, ``(*batch,)`` bool."""
         same = (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
@@ -409,6 +423,7 @@ class ContingencyTables:
         return are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
 
     @lazy_property
+    @launched
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement, without overflow or cancellation."""
         exact = self._most_items is not None and self._most_items <= MAX_SQUARED
@@ -472,6 +487,7 @@ class ContingencyTables:
     # --- quantities for measures --------------------------------------------------------------------------
 
     @lazy_property
+    @launched
     def _n_items_f64(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()

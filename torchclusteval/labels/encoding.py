@@ -15,7 +15,7 @@ from torch import Tensor
 
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import AbsentGroup, find_group, group_among_codes, repeat_last
-from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, compact_codes, is_filled_range, restrict
+from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, bounds_of_both, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.integers import IntegerLabels, check_codes
 from torchclusteval.labels.keeping import all_of, count_considered, keep_items, negate
@@ -93,8 +93,10 @@ def encode(
     classes = _Side(pair.true, options.num_classes, kept.absent_true, "labels_true", "num_classes", "absent_true")
     clusters = _Side(pair.pred, options.num_clusters, kept.absent_pred, "labels_pred", "num_clusters", "absent_pred")
     codable = all_of(kept.keep, negate(kept.noisy))  # counted noise gets codes of its own
-    low, high = classes.code_range(kept.keep, options.validate)
-    first, last = clusters.code_range(codable, options.validate)
+    asked = options.validate or None in (options.num_classes, options.num_clusters)
+    ends = bounds_of_both(pair.true.values, pair.pred.values) if asked else [None, None]
+    low, high = classes.code_range(kept.keep, options.validate, ends[0])
+    first, last = clusters.code_range(codable, options.validate, ends[1])
     # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (high - low + 1) * (last - first + 1) > max(_SMALL_TABLE_CELLS, pair.shape[-1])
     in_range = options.validate or (options.num_classes is None and options.num_clusters is None)
@@ -138,15 +140,18 @@ class _Side(NamedTuple):
     size_name: str
     absent_name: str
 
-    def code_range(self, keep: Tensor | None, validate: bool) -> tuple[int, int]:
-        """First and last code: given by the size, or the range of the labels, excluded items included."""
+    def code_range(self, keep: Tensor | None, validate: bool, ends: tuple[int, int] | None) -> tuple[int, int]:
+        """First and last code: given by the size, or the range of the labels, excluded items included.
+
+        ``ends``: the smallest and largest label, where they are known.
+        """
         ids, size = self.ids, self.size
         if size is None:
-            return bounds(ids.values, None)
+            return ends or bounds(ids.values, None)
         absent = None if self.absent is None or ids.kind == "text" else self.absent
         if validate and absent is not None and not group_among_codes(absent, size, self.absent_name).stays:
             keep = all_of(keep, negate(ids.where(absent, self.absent_name)))
-        check_codes(ids, keep, size, self.name, self.size_name, validate=validate)
+        check_codes(ids, keep, size, self.name, self.size_name, ends if validate else (0, 0))
         return 0, int(size) - 1
 
     def encode(self, keep: Tensor | None, low: int, high: int, wide: bool) -> EncodedLabels:

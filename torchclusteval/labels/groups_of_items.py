@@ -49,7 +49,7 @@ def read_groups(options: LabelOptions, pair: EncodedPair) -> ItemGroups:
     if num_groups is None:
         codes, values = _number(ids, all_of(kept, inside))
         return ItemGroups(codes, len(values), ids.decode(values), inside, mask)
-    check_codes(ids, all_of(kept, inside), num_groups, "by", "num_groups", validate=options.validate)
+    check_codes(ids, all_of(kept, inside), num_groups, "by", "num_groups", None if options.validate else (0, 0))
     codes, size = ids.values.long(), int(num_groups)
     valid = all_of(codes >= 0, codes < size, inside)
     return ItemGroups(codes, size, torch.arange(size, device=codes.device), valid, mask)

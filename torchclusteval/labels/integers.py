@@ -181,15 +181,16 @@ def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: st
         raise ValueError(f"{name}: expected a label for every item; got {got} ({remedy})")
 
 
-def check_codes(ids: IntegerLabels, keep: Tensor | None, size: int, name: str, given: str, *, validate: bool) -> None:
-    """Raise unless labels that count are codes ``0 .. size - 1``, as option ``given`` says; unchecked, text is refused.
+def check_codes(
+    ids: IntegerLabels, keep: Tensor | None, size: int, name: str, given: str, ends: tuple[int, int] | None = None
+) -> None:
+    """Raise unless labels that count are codes ``0 .. size - 1``, as the option ``given`` says.
 
-    Raises:
-        ValueError: one is not; the message names it.
+    ``ends``: the smallest and largest label, where they are known.
     """
     if ids.kind == "text":
         raise ValueError(f"{name}: expected codes 0..{size - 1}, as {given} is given; got strings")
-    low, high = bounds(ids.values, None) if validate else (0, 0)
+    low, high = ends or bounds(ids.values, None)
     if keep is not None and (low < 0 or high >= size):
         low, high = bounds(ids.values, keep)
     if low < 0 or high >= size:
