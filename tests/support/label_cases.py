@@ -115,8 +115,8 @@ def make(case: Case, device: torch.device | str) -> tuple[EncodedPair, np.ndarra
 def without_values(shape: tuple[int, ...]) -> EncodedPair:
     """A pair of so many labels of one byte each, and a mask, that take no memory."""
     codes, mask = (torch.empty(shape, dtype=dtype, device="meta") for dtype in (torch.uint8, torch.bool))
-    sides = [EncodedLabels(codes, 0, 10, None)] * 2
-    return EncodedPair(*sides, torch.Size(shape[:-1]), shape[-1], mask, None, False, None)
+    side = EncodedLabels(codes, 0, 10, None)
+    return EncodedPair(side, side, torch.Size(shape[:-1]), shape[-1], mask, None, False, None)
 
 
 class LargestResult(TorchDispatchMode):

@@ -56,7 +56,8 @@ class TaggedMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
-            return call(func, args, dict(kwargs or {}), self.waits)
+            options = {} if self.waits else {"waits": False}
+            return call(func, args, dict(kwargs or {}), **options)
 
 
 _WAITING = "the host would wait for the device"
@@ -67,10 +68,8 @@ class Waitless(TorchDispatchMode):
     """Operations whose result, or whose shape, depends on values raise."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        numbers = func is torch.ops.aten.index.Tensor and not any(
-            x is not None and x.dtype == torch.bool for x in args[1]
-        )
-        if _DEPENDENT & {*func.tags} and not numbers:
+        by_place = func is torch.ops.aten.index.Tensor and all(x is None or x.dtype != torch.bool for x in args[1])
+        if _DEPENDENT & {*func.tags} and not by_place:
             raise RuntimeError(f"{func}: {_WAITING}")
         return func(*args, **(kwargs or {}))
 
@@ -110,10 +109,10 @@ def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any], waits: boo
     if on_device and name == "__iter__":
         return iter([tagged(x) for x in first.unbind(0)])
     if name in ("to", "cpu", "cuda"):
-        found = moved(first, name, args[1:], kwargs)
-        if on_device and not waits and not isinstance(found, CudaTensor):
+        copy = moved(first, name, args[1:], kwargs)
+        if on_device and not waits and not isinstance(copy, CudaTensor):
             raise RuntimeError(f"{name}: {_WAITING}")
-        return found
+        return copy
     device = kwargs.pop("device", None)
     if name in _FROM_DATA and not isinstance(first, Tensor):
         return placed(func(*args, **kwargs), is_cuda(device))
