@@ -199,7 +199,11 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
     least = least.scatter_reduce(0, table, torch.maximum(row, column) + 1, "amax")
     power = least.double().log2().ceil().long()
     places = [(power == x).nonzero().squeeze(-1) for x in power.unique().tolist()]
-    parts = [values(tables._crop(some, int(least[some].max()))) for some in places]
+    parts = []
+    for some in places:
+        kept = torch.arange(int(least[some].max()), device=tables.device)
+        part = tables._select(tables._cells.select(some), some)
+        parts.append(values(part._keep_groups(kept[: shape[0]], kept[: shape[1]])))
     joined, order = (torch.cat(column) for column in zip(*parts, strict=True)), torch.cat(places)
     return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 
