@@ -176,8 +176,8 @@ def test_tables_of_another_truth_are_refused() -> None:
     again = ContingencyTables(one.counts.flip(-2))  # sizes alone cannot tell more
     assert tce.paired_groups(one, again, ["purity"])["purity"].difference == 0
     documents = [{"d1": {"e1": x, "e2": y}, "d2": {"e": {1}}} for x, y in (({1, 2}, {3}), ({3}, {1, 2}))]
+    a, b = (ContingencyTables.from_documents(x, documents[0]) for x in documents)
     with pytest.raises(ValueError, match="group 'd1' has others"):
-        a, b = (ContingencyTables.from_documents(x, documents[0]) for x in documents)
         tce.paired_groups(a, b, ["muc_f"])
     weights = 0.6 + torch.rand(600, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     true, runs, ids = torch.arange(600) % 3, torch.arange(600) % 7, torch.arange(600) // 300

@@ -274,10 +274,6 @@ class SparseCells:
     def totals(self) -> Tensor:
         return self._by(self.batch, 1, self.values).squeeze(-1)
 
-    def crop(self, rows: int, columns: int) -> "SparseCells":
-        """Only the first rows and columns, which hold all cells."""
-        return SparseCells(self.batch_shape, (rows, columns), self.batch, self.row, self.column, self.values)
-
     def with_values(self, values: Tensor) -> "SparseCells":
         return SparseCells(self.batch_shape, self.shape, self.batch, self.row, self.column, values)
 
