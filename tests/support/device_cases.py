@@ -206,7 +206,7 @@ def weighted(at: Place, **options: Any) -> Any:
 def soft(at: Place) -> Any:
     accumulator = ContingencyAccumulator(5, 6, batch_shape=(3,), weights=True)
     accumulator.update_soft(at(numbers(60, 5)), at(numbers(3, 60, 6)))
-    return accumulator, accumulator.tables(), accumulator.reset()
+    return accumulator, accumulator.tables(), accumulator.scores(FEW), accumulator.reset()
 
 
 def stream(at: Place, **options: Any) -> Any:

@@ -289,7 +289,8 @@ class GrowingState:
             for x, new in zip((cells.classes, cells.clusters), maps, strict=True)
         ]
         classes, clusters = (torch.cat(all_gather_ragged(x[:, None], group)).unique() for x in own)
-        cell_keys(classes.new_tensor([self._size - 1]), classes[:1], clusters[:1], (len(classes), len(clusters)))
+        last, zero = torch.tensor([self._size - 1]), torch.tensor([0])
+        cell_keys(last, zero, zero, (len(classes), len(clusters)))  # which all ranks refuse where they are too many
         joint.cells = GrowingCells(
             replace(LabelledCells.empty(cells.counts.dtype, self.device), classes=classes, clusters=clusters)
         )
@@ -303,19 +304,17 @@ class GrowingState:
         with raised_together(group):
             listed = joint._listed()
         joint.cells = GrowingCells(LabelledCells.empty(cells.counts.dtype, self.device))  # frees them
-        considered, labels = self.n_considered, listed.labels
-        tables = _split_tables(listed.cells(self._batch_shape, False), considered, listed.absent, labels)
+        own_cells, labels = listed.cells(self._batch_shape, False), listed.labels
+        tables = _split_tables(own_cells, self.n_considered, listed.absent, labels)
         everywhere = sum(all_gather_objects(len(listed.table), group))
 
         def reduced(x: Tensor, maximum: bool = False) -> Tensor:
             return all_reduce_sum([x], group, maximum)[0]
 
-        own_cells, margins, considered = tables._cells, tables._margins, tables._n_considered
-        assert isinstance(own_cells, SparseCells)
-        parts = own_cells.batch, own_cells.row, own_cells.column, own_cells.values
+        shape, margins = tables._cells.shape, tables._margins
         return tables._replace(
-            cells=SpreadCells(own_cells.batch_shape, own_cells.shape, *parts, everywhere, reduced),
-            considered=reduced(considered),
+            cells=SpreadCells(self._batch_shape, shape, *tables.cells(), everywhere, reduced),
+            considered=reduced(tables.n_considered),
             margins=None if margins is None else Margins(*map(reduced, margins.tensors)),
         )
 
