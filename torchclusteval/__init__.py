@@ -1,4 +1,4 @@
-"""External evaluation of clusterings, many at once, on PyTorch tensors.
+"""Compare clusterings with a known truth, hundreds at a time, on PyTorch tensors.
 
 Labels become contingency tables, one for each clustering of a batch; every measure is a function of tables.
 """

@@ -222,6 +222,33 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
     assert "expected a response beside another one" in error("difference", key, one)
 
 
+def test_measures_of_common_mentions_say_which_they_see(tmp_path: Path, run: Any) -> None:
+    """By hand: of 8 mentions of the key the first response has 2, one entity; 2 of 11 mentions are common."""
+    key = {"a": [[0, 1], [2, 3], [4, 5, 6, 7]], "b": [[0, 1]]}
+    one, two = {"a": [[0, 1], [8, 9, 10]], "b": [[0, 1]]}, {"a": [[0, 1], [2, 3], [4, 5], [6, 7]], "b": [[0, 1]]}
+    files = [str(written(tmp_path, conll(x, 11), f"{i}.conll")) for i, x in enumerate((key, one, two))]
+    asked = ["--measures", "pair_f,lea_recall", "--format", "json"]
+    note = "note: pair_f of the mentions that key and response both have, which are not all: see coverage"
+    shown = run("score-coreference", *files, *asked, "--per", "document")
+    assert note in shown.err
+    found = {(row["response"], row["document"], row["measure"]): row["coverage"] for row in shown.json}
+    (first, second), total = files[1:], "all documents"
+    assert found[first, "(a); part 000", "pair_f"] == pytest.approx(2 / 11)
+    assert found[first, total, "pair_f"] == pytest.approx(4 / 13)
+    assert found[second, total, "pair_f"] == found[first, total, "lea_recall"] == 1
+    shown = run("difference", *files, *asked)
+    assert note in shown.err
+    assert f"note: the coverage of {first!r} is {4 / 13:.4f}" in shown.err
+    assert [row["coverage"] for row in shown.json["scores"]] == [1, 1]
+    shown = run("difference", *files, *asked, "--against", second)
+    assert [row["coverage"] for row in shown.json["scores"]] == [pytest.approx(4 / 13), 1]
+    for command in ("score-coreference", "difference"):
+        shown = run(command, *files, "--measures", "lea_f,muc_f", "--format", "json")
+        assert "coverage" not in shown.out + shown.err
+        shown = run(command, files[0], files[2], files[2], *asked)
+        assert "coverage" not in shown.out + shown.err
+
+
 def test_mistakes(tmp_path: Path, error: Any) -> None:
     path = str(written(tmp_path, NESTED))
     for asked, message in (

@@ -278,10 +278,6 @@ class SparseCells:
     def totals(self) -> Tensor:
         return self._by(self.batch, 1, self.values).squeeze(-1)
 
-    def crop(self, rows: int, columns: int) -> "SparseCells":
-        """Only the first rows and columns, which hold all cells."""
-        return replace(self, shape=(rows, columns))
-
     def with_values(self, values: Tensor) -> "SparseCells":
         return replace(self, values=values)
 

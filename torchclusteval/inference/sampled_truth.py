@@ -187,7 +187,8 @@ def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
         at = first_position(wrong)
         got = f"{given[at].item()} at position {format_position(at)}"
         raise ValueError(f"weights: expected a positive number for each class; got {got}")
-    return given
+    largest = given.masked_fill(sizes == 0, 0.0).amax(-1, keepdim=True)
+    return given / one_if_zero(largest)  # a factor changes no ratio, and sums of large numbers would overflow
 
 
 def _listed(weights: Mapping[Any, Any], tables: ContingencyTables) -> list[Any]:

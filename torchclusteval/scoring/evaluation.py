@@ -24,7 +24,8 @@ from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
-_DEVICE_CHUNK_CELLS = 1 << 20
+_DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
+_DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -166,12 +167,16 @@ def _reads_cells(measure: Measure) -> bool:
 @on_one_thread
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     kept, skipped = split_applicable(tables, chosen)
+    ordered = kept
     if tables.device.type == "cpu":
         retain_freed_memory()
-    if not tables.has_unmatched:
+    else:  # the device has all else to do before it is waited for
+        ordered = sorted(kept, key=lambda measure: measure.on_host)
+        _ = None if tables._n_considered is None else tables.coverage
+    if ordered is kept and not tables.has_unmatched:
         return scores_of(tables, dict(zip(kept, _values(tables, kept, chunk_size), strict=True)), skipped)
     values: dict[Measure, Tensor] = {}
-    for own, some in _sides(tables, kept):
+    for own, some in _sides(tables, ordered):
         values |= zip(some, _values(own, some, chunk_size), strict=True)
     return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
 
@@ -210,7 +215,11 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
     least = least.scatter_reduce(0, table, torch.maximum(row, column) + 1, "amax")
     power = least.double().log2().ceil().long()
     places = [(power == x).nonzero().squeeze(-1) for x in power.unique().tolist()]
-    parts = [values(tables._crop(some, int(least[some].max()))) for some in places]
+    parts = []
+    for some in places:
+        kept = torch.arange(int(least[some].max()), device=tables.device)
+        part = tables._select(tables._cells.select(some), some)
+        parts.append(values(part._keep_groups(kept[: shape[0]], kept[: shape[1]])))
     joined, order = (torch.cat(column) for column in zip(*parts, strict=True)), torch.cat(places)
     return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 
@@ -234,8 +243,7 @@ def in_chunks(
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
     shape = tables.batch_shape
     size = shape.numel()
-    cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
-    step = chunk_size or max(1, cells // tables._cells_per_table)
+    step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
     if not shape or step >= size:
         return [function(tables) for function in functions]
     values = list[Tensor]()
@@ -248,6 +256,16 @@ def in_chunks(
                 values.append(value.new_empty(size, *value.shape[1:]))
             values[number][start:stop] = value  # small tensors that are kept would split the memory that is freed
     return [value.reshape(*shape, *value.shape[1:]) for value in values]
+
+
+def _chunk_cells(device: torch.device) -> int:
+    """Cells worked on at a time."""
+    if device.type == "cpu":
+        return _CPU_CHUNK_CELLS
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return _DEVICE_CHUNK_CELLS
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(_DEVICE_CHUNK_CELLS, memory // _DEVICE_BYTES_PER_CELL)
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
@@ -263,7 +281,7 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
     """An evaluator that fuses the passes over the cells of all measures.
 
     The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
-    Measures that need the host (``on_host``) and those of coreference run as they are.
+    Measures that need the host (``on_host``), those of expected information, and those of coreference run as they are.
 
     Args:
         measures: as for ``evaluate``.
@@ -287,13 +305,15 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
             raise ValueError("tables: expected dense tables to compile for; got sparse ones (tables.to_dense())")
         kept, skipped = split_applicable(tables, chosen)
         whole, tables = tables, tables.without_margins()
-        fused = [measure for measure in kept if not measure.on_host and not measure.one_sided]
+        fused = [m for m in kept if not (m.on_host or m.batch_terms or m.one_sided)]
         names = [measure.name for measure in fused]
         counts = tables.counts
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
         if key not in programs:
             programs[key] = _program(fused, options)
-        fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
+        # A copy: graphs of mode="reduce-overhead" write the values of the next call where those of this one are.
+        found = torch.stack(programs[key](counts)).unbind(0) if fused else ()
+        fused_values = dict(zip(names, found, strict=True))
         values = {
             m: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept
         }

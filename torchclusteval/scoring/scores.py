@@ -242,11 +242,18 @@ class Scores(Printed, ByName[Tensor]):
 
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists (a float for a single clustering)."""
-        return {name: value.tolist() for name, value in self.items()}
+        return {name: value.tolist() for name, value in self.to_numpy().items()}
 
     def to_numpy(self) -> dict[str, np.ndarray]:
         """Names to arrays of shape ``(*batch,)``."""
-        return {name: value.detach().cpu().numpy() for name, value in self.items()}
+        return dict(zip(self.names, self._on_host(), strict=True))
+
+    def _on_host(self, *others: Tensor) -> list[np.ndarray]:
+        """The values of all measures, and other tensors of the batch; a device is waited for once."""
+        values = [x.detach() for x in (*self.values(), *others)]
+        if any(x.device.type == "cpu" for x in values):
+            return [x.cpu().numpy() for x in values]
+        return list(torch.stack([x.double() for x in values]).cpu().numpy()) if values else []
 
     def to_pandas(self) -> DataFrame:
         """One row a clustering, one column a measure; needs pandas."""
@@ -286,9 +293,9 @@ class Scores(Printed, ByName[Tensor]):
         Of what ``pairwise`` returns, so is each clustering against itself, and each pair counts once where its order
         does not matter.
         """
-        if self._by_group:
-            return self.macro().summary()
-        values = self.to_numpy()
+        return self.macro().summary() if self._by_group else self._summarise(self.to_numpy())
+
+    def _summarise(self, values: Mapping[str, np.ndarray]) -> "Summary":
         if self.of_pairs:
             others = ~np.eye(self.batch_shape[0], dtype=bool)
             once = {name for name, measure in self.measures.items() if measure.swapped == name}
@@ -310,20 +317,22 @@ class Scores(Printed, ByName[Tensor]):
         shape = " x ".join(map(str, self.batch_shape)) or "1"
         what = "clustering" if self.groups is None else "group"
         head = f"Scores of {shape} {what}{'s' * (count != 1)}"
+        *scores, coverage = self._on_host(self.coverage)
+        values = dict(zip(self.names, scores, strict=True))
         if self.listed:
             own = {} if self.count is None else {"count": [str(x) for x in self.count.tolist()]}
-            own |= {name: [*map(format_number, value.tolist())] for name, value in self.items()}
+            own |= {name: [*map(format_number, value.tolist())] for name, value in values.items()}
             lines = zip(self.clusterings or (), *own.values(), strict=True)
-            rows = [[str(name), *values] for name, *values in itertools.islice(lines, _MAX_ROWS)]
+            rows = [[str(name), *row] for name, *row in itertools.islice(lines, _MAX_ROWS)]
             header = ["clustering", *own]
         elif count <= 6 and len(self.batch_shape) <= 1:
-            flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
-            rows = [[name, *map(format_number, values)] for name, values in flat.items()]
+            flat = {name: value.reshape(-1).tolist() for name, value in values.items()}
+            rows = [[name, *map(format_number, of_each)] for name, of_each in flat.items()]
             numbers = range(count) if self.clusterings is None else self.clusterings
             numbers = numbers if self.groups is None else tuple(self.groups.tolist())
             header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
         else:
-            header, rows, *_ = self.summary()._shown()
+            header, rows, *_ = (self.summary() if self._by_group else self._summarise(values))._shown()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         notes += [f"{name} looks like no clustering: {reason}" for name, reason in self.doubtful.items()]
         if self.listed and count > _MAX_ROWS:
@@ -331,9 +340,9 @@ class Scores(Printed, ByName[Tensor]):
         if self.of_pairs:
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
-        if of_partitions and bool((self.coverage < 1).any()):  # the others count the items that one side lacks
-            least = "" if self.coverage.numel() == 1 else " at least"
-            notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} %{least} (see coverage)")
+        if of_partitions and bool((coverage < 1).any()):  # the others count the items that one side lacks
+            least = "" if coverage.size == 1 else " at least"
+            notes.append(f"items scored: {format_number(100 * float(coverage.min()))} %{least} (see coverage)")
         return Shown(header, rows, head, notes)
 
 

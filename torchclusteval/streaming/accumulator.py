@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.common.checks import check_bools, check_chunk_size
 from torchclusteval.common.formatting import brief
-from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.encoding import EncodedPair, encode
+from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
@@ -114,7 +114,7 @@ class ContingencyAccumulator:
             validate=validate,
         )
         check_bools(weights=weights)
-        if self._options.policy.has_column_per_item and weights:
+        if noise == "singletons" and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
         self._device = None if device is None else resolve_device(device, {})
         self._weights = weights
@@ -171,8 +171,8 @@ class ContingencyAccumulator:
         self._add(*self._encode(labels_true, labels_pred, mask, weights, by))
         return self
 
-    def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
-        """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it."""
+    def _count_encoded(self, pair: EncodedPair) -> Tensor:
+        """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it: table or cells."""
         return self._empty().count(self._checked(pair))
 
     def _encode(
@@ -186,11 +186,11 @@ class ContingencyAccumulator:
             mask=mask,
             weights=weights,
             by=by,
-            noise=self._options.policy.for_chunks.value,
+            noise="ignore" if self._options.noise == "ignore" else "cluster",  # single items get columns in the end
             validate=self._options.validate and checks,
             device=place,
         )
-        return labels.encode(labels_true, labels_pred, options, margins=True), options
+        return encode(labels_true, labels_pred, options, margins=True), options
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -209,7 +209,7 @@ class ContingencyAccumulator:
             raise ValueError(f"by: expected ids of groups with every chunk, or with none; got {got}")
         groups = None
         if by is not None:
-            groups = labels.read_groups(options, pair)
+            groups = read_groups(options, pair)
             self._expect_batch(groups.joint_batch(pair.batch_shape), "by")
         if self._has_groups is None:
             self._start(groups=by is not None)
@@ -477,7 +477,7 @@ class ContingencyAccumulator:
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:
             raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
-        if self._options.policy.has_column_per_item:
+        if self._options.noise == "singletons":
             raise ValueError("weights: expected None with noise='singletons'; got weights")
 
     def _adopt_device(self, device: torch.device) -> None:

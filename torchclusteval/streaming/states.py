@@ -56,7 +56,7 @@ class FixedState:
         self._batch_shape, self._num_groups = batch_shape, options.num_groups
         self._absent = _absent_codes(options)
         more = [int(group is not None and not group.stays) for group in self._absent]
-        sizes = options.num_classes + more[0], options.num_clusters + options.policy.fixed_columns + more[1]
+        sizes = options.num_classes + more[0], options.num_clusters + (options.noise == "cluster") + more[1]
         tables = torch.Size((*batch_shape, *(() if options.num_groups is None else (options.num_groups,))))
         with _explain_too_large(tables, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*tables, *sizes))
@@ -139,7 +139,7 @@ class GrowingState:
     ) -> None:
         self._options, self._batch_shape, self._size = options, batch_shape, batch_shape.numel()
         absent = _absent_codes(options)
-        last = options.noise_label if options.policy.counts_noise else options.absent_pred
+        last = options.noise_label if options.noise != "ignore" else options.absent_pred
         self._sides = (
             LabelVocabulary("labels_true", options.num_classes, options.absent_true, absent[0]),
             LabelVocabulary("labels_pred", options.num_clusters, last, absent[1]),
@@ -171,23 +171,18 @@ class GrowingState:
         self._considered = torch.cat([self._considered, self._considered.new_zeros(new, self._size)])
 
     @on_one_thread
-    def count(self, pair: EncodedPair) -> LabelledCells:
-        """Cells of a chunk alone."""
-        table, *cells = self._counted(pair).nonzero()
-        return self._labelled(pair, table, table, *cells)
+    def count(self, pair: EncodedPair) -> Tensor:
+        """Class, cluster and count of the cells of a chunk alone, of one table, ``(Z, 3)`` int64."""
+        table, row, column, counts = self._counted(pair).nonzero()
+        return torch.stack([*self._numbers(pair, table, row, column), counts], dim=1)
 
     def _counted(self, pair: EncodedPair) -> Cells:
         dense = dispatch.resolve_layout("auto", pair, may_sync=True) == "dense"
         return dispatch.count_dense(pair) if dense else dispatch.count_sparse(pair)
 
-    def _labelled(
-        self, pair: EncodedPair, table: Tensor, batch: Tensor, row: Tensor, column: Tensor, counts: Tensor
-    ) -> LabelledCells:
-        true, pred = (
-            self._sides[0].numbers_of(pair.true, batch, row),
-            self._sides[1].numbers_of(pair.pred, batch, column),
-        )
-        return LabelledCells.of(table, true, pred, counts.to(self._considered.dtype))
+    def _numbers(self, pair: EncodedPair, batch: Tensor, row: Tensor, column: Tensor) -> tuple[Tensor, Tensor]:
+        """The numbers of the labels of cells, ``(Z,)`` each."""
+        return self._sides[0].numbers_of(pair.true, batch, row), self._sides[1].numbers_of(pair.pred, batch, column)
 
     @on_one_thread
     def add(self, pair: EncodedPair, groups: ItemGroups | None = None) -> None:
@@ -203,8 +198,9 @@ class GrowingState:
             sums = counts.sum((-2, -1))
         else:
             table, row, column, counts = cells.nonzero()
-            self.cells.add(self._labelled(pair, table, table, row, column, counts))
-            sums = self._considered.new_zeros(self._size).index_add(0, table, counts.to(self._considered.dtype))
+            counts = counts.to(self._considered.dtype)
+            self.cells.add(LabelledCells.of(table, *self._numbers(pair, table, row, column), counts))
+            sums = self._considered.new_zeros(self._size).index_add(0, table, counts)
         considered = sums.reshape(self._batch_shape) if considered is None else considered
         self._considered = self._considered + considered.expand(self._batch_shape).reshape(-1)
 
@@ -212,9 +208,11 @@ class GrowingState:
         assert self._groups is not None
         numbers = self._groups.number_ids(kind_of(groups.ids), groups.ids.tolist()).to(self.device)
         self._grow()
-        table, *cells = count_groups(pair, groups, self._batch_shape).nonzero()
+        table, row, column, counts = count_groups(pair, groups, self._batch_shape).nonzero()
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
-        self.cells.add(self._labelled(pair, numbers[group] * self._size + batch, batch, *cells))
+        true, pred = self._numbers(pair, batch, row, column)
+        table = numbers[group] * self._size + batch
+        self.cells.add(LabelledCells.of(table, true, pred, counts.to(self._considered.dtype)))
         considered = count_considered_by_group(groups, pair.weights).expand(*self._batch_shape, groups.size)
         by_group = considered.reshape(self._size, groups.size).mT.to(self._considered.dtype)
         self._considered = self._considered.index_add(0, numbers, by_group)
@@ -352,7 +350,7 @@ class GrowingState:
 
     def _listed(self) -> "_Listed":
         """The cells in tables of all labels so far."""
-        cells, policy = self.cells.merged(), self._options.policy
+        cells, noise = self.cells.merged(), self._options.noise
         table, row, column = cells.places
         for side, labels, place in zip(self._sides, (cells.classes, cells.clusters), (row, column), strict=True):
             side.check_kinds(table, labels, place)
@@ -360,9 +358,9 @@ class GrowingState:
         row = places[row]
         places, columns, clusters, is_last = self._sides[1].rank(cells.clusters)
         column, counts, more = places[column], cells.counts, 0
-        if policy.has_column_per_item:
+        if noise == "singletons":
             table, row, column, counts, more = _singletons(table, row, column, counts, column == columns)
-        elif policy.counts_noise:
+        elif noise == "cluster":
             more = int(self._options.num_clusters is not None or bool(is_last.any()))
         names = classes if rows else None, clusters if columns + more else None
         if more and names[1] is not None:

@@ -88,7 +88,7 @@ def _decoded(data: bytes, path: str) -> str:
         raise ValueError(f"{path}: expected UTF-8 text; got {got} (save it in UTF-8)") from None
 
 
-class PartsTable:
+class PartsTable(Table):
     """A directory of files with the same columns: one table."""
 
     def __init__(self, path: str, parts: Sequence[Table]) -> None:
@@ -97,7 +97,7 @@ class PartsTable:
             if part.names != first.names or part.row_names != first.row_names:
                 raise ValueError(f"{part.path}: expected the columns of {first.path}; got others")
         self.path, self._parts = path, parts
-        self.names, self.row_names = first.names, first.row_names
+        self.names, self.row_names, self.levels = first.names, first.row_names, first.levels
         self._starts = [0]
 
     def blocks(
