@@ -275,7 +275,7 @@ class GrowingState:
     @on_one_thread
     def spread(self, group: Any) -> ContingencyTables:
         """The tables of all ranks, each of whose cells one rank holds: which one a hash of its labels says."""
-        if self._groups is not None or self._options.policy.has_column_per_item:
+        if self._groups is not None or self._options.noise == "singletons":
             got = "groups of items (by)" if self._groups is not None else "noise='singletons'"
             raise ValueError(f"group: expected tables whose cells can be spread; got {got} (see all_reduce)")
         joint = self._empty()
