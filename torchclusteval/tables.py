@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
@@ -30,14 +29,16 @@ from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.common.warn import warn
 from torchclusteval.counting import dispatch
+from torchclusteval.counting import groups as listed_groups
 from torchclusteval.counting.by_group import count_by_group
-from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
 from torchclusteval.counting.no_counts import axes_of, check_no_proportions, check_no_totals
 from torchclusteval.counting.soft import expected_counts
+from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
+from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.labels.sources import Names
@@ -145,10 +146,10 @@ class ContingencyTables:
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = labels.encode(labels_true, labels_pred, options, margins=True, void=True)
+        pair = encode(labels_true, labels_pred, options, margins=True, void=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
-            groups = labels.read_groups(options, pair)
+            groups = read_groups(options, pair)
             may_sync = options.validate
             parts, packed = count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
             sizes = (True, True) if packed else sizes
@@ -237,7 +238,7 @@ class ContingencyTables:
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[2, 0], [0, 1]], [1, 0], [0, 1])
         """
-        return cls._of(read_groups(true_groups, pred_groups, on_duplicate, layout))
+        return cls._of(listed_groups.read_groups(true_groups, pred_groups, on_duplicate, layout))
 
     @classmethod
     def from_documents(
@@ -255,7 +256,7 @@ class ContingencyTables:
         Raises:
             ValueError: as :meth:`from_groups`; the message names the document.
         """
-        return cls._of(read_documents(true_documents, pred_documents, on_duplicate, layout))
+        return cls._of(listed_groups.read_documents(true_documents, pred_documents, on_duplicate, layout))
 
     @classmethod
     def from_intervals(cls, true: Any, pred: Any, *, layout: str = "auto") -> "ContingencyTables":
@@ -338,7 +339,8 @@ class ContingencyTables:
     @property
     def _cells_per_table(self) -> int:
         """Stored cells per table, on average and at least 1: the size of one cell quantity of one table."""
-        return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
+        size = 1 if self.layout == "dense" else max(1, self.batch_shape.numel())
+        return max(1, self._cells.blocking_size // size)
 
     @lazy_property
     def _launched(self) -> dict[str, Any] | None:
@@ -602,15 +604,6 @@ class ContingencyTables:
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
         return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
 
-    def _crop(self, keys: Tensor, size: int) -> "ContingencyTables":
-        """The sparse tables at ``keys`` of the flattened batch, without labels, of the first rows and columns."""
-        tables = self._select(self._cells.select(keys), keys)
-        rows, columns = (min(x, size) for x in self.shape[-2:])
-        kept = (torch.arange(x, device=self.device) for x in (rows, columns))
-        margins = None if tables._margins is None else tables._margins.keep_groups(*kept)
-        assert isinstance(tables._cells, SparseCells)
-        return self._of(TableParts(tables._cells.crop(rows, columns), tables._n_considered, margins=margins))
-
     def _narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
         keys = torch.arange(start, start + length, device=self.device)
@@ -664,19 +657,15 @@ class ContingencyTables:
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
-        margins = self._margins
-        kept_rows = used_groups(self.class_sizes if margins is None else self.whole_class_sizes) if rows else None
-        kept_columns = None
-        if columns:
-            kept_columns = used_groups(self.cluster_sizes if margins is None else self.whole_cluster_sizes)
-        if kept_rows is kept_columns is None:
-            return self
-        margins = None if margins is None else margins.keep_groups(kept_rows, kept_columns)
-        return self._keep_groups(kept_rows, kept_columns, margins)
+        kept = used_groups(self.whole_class_sizes) if rows else None
+        return self._keep_groups(kept, used_groups(self.whole_cluster_sizes) if columns else None)
 
-    def _keep_groups(self, rows: Tensor | None, columns: Tensor | None, margins: Margins | None) -> "ContingencyTables":
-        """Only the rows and columns with these indices; None: all."""
+    def _keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "ContingencyTables":
+        """Only the rows and columns with these indices, which hold all items; None: all."""
+        if rows is columns is None:
+            return self
         cells, classes, clusters = self._cells, self.classes, self.clusters
+        margins = None if self._margins is None else self._margins.keep_groups(rows, columns)
         if rows is not None:
             cells, classes = cells.keep_rows(rows), select_groups(classes, rows)
         if columns is not None:

@@ -194,7 +194,7 @@ def words(at: Place) -> Any:
         accumulator.update(at(TRUE[part]), names[PRED[:, part].numpy()])
     other = ContingencyAccumulator(batch_shape=(3,), device=at.device, noise_label="f", noise="cluster")
     other.update(at(TRUE), names[::-1][PRED.numpy()])
-    return accumulator.merge(other), accumulator.tables(), accumulator.state_dict()
+    return accumulator.merge(other), accumulator.tables(), accumulator.scores(FEW), accumulator.state_dict()
 
 
 def weighted(at: Place, **options: Any) -> Any:

@@ -19,8 +19,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
-from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import argument_names
+from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.inputs import as_mask
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.record import Measure

@@ -7,7 +7,6 @@ from typing import Any, TypedDict, Unpack
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.numerics import broadcast_shapes
@@ -21,8 +20,8 @@ from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
-from torchclusteval.labels.encoding import EncodedPair, argument_names
-from torchclusteval.labels.options import check_names
+from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
+from torchclusteval.labels.options import LabelOptions, check_names
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
@@ -289,7 +288,7 @@ def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOption
     pairs = []
     for name, pred in (("labels_a", labels_a), ("labels_b", labels_b)):
         with argument_names(labels_pred=name):
-            pairs.append(labels.encode(labels_true, pred, labels.LabelOptions.of(options)))
+            pairs.append(encode(labels_true, pred, LabelOptions.of(options)))
     a, b = pairs
     _check_same_items(labels_a, labels_b, a, b)
     try:

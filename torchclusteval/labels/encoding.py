@@ -17,8 +17,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import AbsentGroup, find_group, group_among_codes, repeat_last
 from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, bounds_of_both, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
-from torchclusteval.labels.inputs import first_position, format_position, own_position
-from torchclusteval.labels.integers import IntegerLabels
+from torchclusteval.labels.integers import IntegerLabels, check_codes
 from torchclusteval.labels.keeping import all_of, count_considered, keep_items, negate
 from torchclusteval.labels.options import DEFAULTS, LabelOptions
 from torchclusteval.labels.reading import read
@@ -107,7 +106,7 @@ def encode(
     if kept.void is not None:
         true = replace(true, codes=_at_end(true, kept.void, 0, 1, in_range), size=true.size + 1)
     if kept.noisy is not None:
-        each = options.policy.has_column_per_item
+        each = options.noise == "singletons"
         pred = _with_noise(pred, all_of(kept.noisy, kept.keep), options.noise_label, each, in_range)
     has_margins = kept.absent_true is not None or kept.absent_pred is not None
     considered = None
@@ -149,26 +148,11 @@ class _Side(NamedTuple):
         ids, size = self.ids, self.size
         if size is None:
             return ends or bounds(ids.values, None)
-        if ids.kind == "text":
-            raise ValueError(f"{self.name}: expected codes 0..{size - 1}, as {self.size_name} is given; got strings")
-        if validate:
-            if self.absent is not None and not group_among_codes(self.absent, size, self.absent_name).stays:
-                keep = all_of(keep, ids.where(self.absent, self.absent_name, unlike=True))
-            self._check_range(keep, size, ends)
+        absent = None if self.absent is None or ids.kind == "text" else self.absent
+        if validate and absent is not None and not group_among_codes(absent, size, self.absent_name).stays:
+            keep = all_of(keep, negate(ids.where(absent, self.absent_name)))
+        check_codes(ids, keep, size, self.name, self.size_name, ends if validate else (0, 0))
         return 0, int(size) - 1
-
-    def _check_range(self, keep: Tensor | None, size: int, ends: tuple[int, int] | None) -> None:
-        ids = self.ids
-        low, high = ends or bounds(ids.values, None)
-        if keep is not None and (low < 0 or high >= size):
-            low, high = bounds(ids.values, keep)
-        if low < 0 or high >= size:
-            values = ids.values.long()
-            bad = (values < 0) | (values >= size)
-            at = first_position(bad if keep is None else bad & keep)
-            label = ids.decode(ids.values[own_position(at, ids.values.shape)])
-            expected = f"codes 0..{size - 1}, as {self.size_name} is {size}"
-            raise ValueError(f"{self.name}: expected {expected}; got {label.item()} at position {format_position(at)}")
 
     def encode(self, keep: Tensor | None, low: int, high: int, wide: bool) -> EncodedLabels:
         ids, values = self.ids, self.ids.values

@@ -1,6 +1,6 @@
 """Which items of two sides belong together: shapes, indexes and names; errors that say what may be meant."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -89,15 +89,15 @@ def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
 # --- indexes and names of pandas objects --------------------------------------------------------------------
 
 
-def check_indexes(indexes: list[tuple[str, Any]], n: int) -> None:
-    """Raise where pandas indexes say that items of one position are not the same.
+def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
+    """Raise where pandas indexes (None: of no pandas object) say that items of one position are not the same.
 
     Raises:
         ValueError: indexes hold the same labels in another order, or other labels and neither is 0..N-1.
     """
     known: list[tuple[str, Any]] = []  # different ones
     for name, index in indexes:
-        if len(index) != n or any(index is other or index.equals(other) for _, other in known):
+        if index is None or len(index) != n or any(index is other or index.equals(other) for _, other in known):
             continue  # of another length, shapes do not fit
         for first, reference in known:
             remedy = f"{name}.reindex({first}.index) puts them in order, .to_numpy() takes them by position"

@@ -15,6 +15,9 @@ from torchclusteval.overlap.intersections import pair_statistics
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, ranges
 
+__all__ = ["extended_bcubed_f", "extended_bcubed_per_item", "extended_bcubed_precision", "extended_bcubed_recall"]
+__all__ += ["multiplicity_precision", "multiplicity_recall"]
+
 
 class ItemValues(NamedTuple):
     """Extended BCubed of each item, ``(*batch, N)`` float64."""

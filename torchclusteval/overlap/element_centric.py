@@ -39,6 +39,8 @@ from torchclusteval.overlap.comparison import (
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, starts_of
 
+__all__ = ["overlap_element_centric", "overlap_element_centric_per_item"]
+
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
 _BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
 _BLOCK_GROUP_PAIRS = 2**20

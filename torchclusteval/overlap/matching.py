@@ -10,6 +10,9 @@ from torchclusteval.overlap.intersections import GroupIntersections, Intersectio
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import starts_of
 
+__all__ = ["average_f1", "geometric_accuracy", "geometric_ppv", "maximum_matching_ratio", "nf1"]
+__all__ += ["overlap_inverse_purity", "overlap_purity", "overlap_purity_f", "overlap_set_f"]
+
 
 @measure("amigo2009", swapped="overlap_inverse_purity", example="1.")
 def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:

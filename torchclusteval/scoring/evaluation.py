@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.layouts import CellsElsewhereError, SpreadCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import sum_reproducible
@@ -142,10 +144,24 @@ def split_applicable(
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
     if measure.integer_only and not tables.is_integer:
         return "needs integer counts, not weights or probabilities"
+    if isinstance(tables._cells, SpreadCells) and tables._cells.reduce is not None and _reads_cells(measure):
+        return "is no formula of sums, maxima and sizes and needs all cells in one place (see all_reduce)"
     assigns = measure.on_host and measure.family in ("matching", "coreference", "tracking")
     if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MAX_ASSIGNED_GROUPS:
         return f"needs an assignment of more than {_MAX_ASSIGNED_GROUPS} groups (name it to compute it all the same)"
     return None
+
+
+@cache
+def _reads_cells(measure: Measure) -> bool:
+    """Whether a measure reads the cells of tables one by one."""
+    row, column, counts = torch.tensor([[0, 0, 1], [0, 1, 1], [2, 1, 3]])
+    cells = SpreadCells(torch.Size(), (2, 2), row * 0, row, column, counts, 3, lambda x, _: x)
+    try:
+        measure(ContingencyTables._of(TableParts(cells)))
+    except CellsElsewhereError:
+        return True
+    return False
 
 
 @on_one_thread
@@ -189,7 +205,7 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
     One large document beside many small ones would give all of them its rows and columns.
     """
-    if tables.layout == "dense":
+    if tables.layout == "dense" or isinstance(tables._cells, SpreadCells):
         return values(tables)
     size, shape = tables.batch_shape.numel(), tables.shape[-2:]
     if size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
@@ -199,7 +215,11 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
     least = least.scatter_reduce(0, table, torch.maximum(row, column) + 1, "amax")
     power = least.double().log2().ceil().long()
     places = [(power == x).nonzero().squeeze(-1) for x in power.unique().tolist()]
-    parts = [values(tables._crop(some, int(least[some].max()))) for some in places]
+    parts = []
+    for some in places:
+        kept = torch.arange(int(least[some].max()), device=tables.device)
+        part = tables._select(tables._cells.select(some), some)
+        parts.append(values(part._keep_groups(kept[: shape[0]], kept[: shape[1]])))
     joined, order = (torch.cat(column) for column in zip(*parts, strict=True)), torch.cat(places)
     return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 

@@ -22,7 +22,8 @@ from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.results import Difference, ResultsByMeasure
-from torchclusteval.labels import LabelOptions, encode
+from torchclusteval.labels.encoding import encode
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.tables import ContingencyTables
 

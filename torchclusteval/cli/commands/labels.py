@@ -10,8 +10,8 @@ from torchclusteval.cli.commands.checks import note_doubtful
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.held import Held, Label, listed, missing_label, name_gap, note_unseen
 from torchclusteval.cli.reading.selection import Selection
-from torchclusteval.labels import LabelOptions
 from torchclusteval.labels.keeping import keep_items
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.reading import read
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import whole_number
