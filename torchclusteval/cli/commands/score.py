@@ -35,8 +35,9 @@ from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import Held, Label, hold_files, hold_table
 from torchclusteval.cli.reading.read import count_table
 from torchclusteval.cli.reading.selection import Selection, parse_selection
-from torchclusteval.labels import LabelOptions, encode
+from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import as_objects, labels_at
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
