@@ -203,6 +203,9 @@ def test_mistakes_of_difference(tmp_path: Path, error: Any) -> None:
     assert "--truth: expected a column" in error("difference", path, "--against", "km")
     assert "--against: expected a column" in error("difference", path, "--truth", "class")
     assert "FILE: expected one table of labels; got 2 files" in error("difference", path, *asked[1:])
+    (tmp_path / "noise.csv").write_text("t,d,a,b\n" + "".join(f"{i % 2},{i // 4},{i % 3},-1\n" for i in range(8)))
+    asked = ["difference", str(tmp_path / "noise.csv"), "--truth", "t", "--against", "b", "--noise-label", "-1"]
+    assert "--by: expected at least two groups of items that count on both sides; got 0" in error(*asked, "--by", "d")
 
 
 def test_items_without_a_group_are_told_alike(tmp_path: Path, run: Any, error: Any) -> None:

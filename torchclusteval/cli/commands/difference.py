@@ -122,6 +122,9 @@ def _by_groups(
 ) -> Found:
     check_unit(arguments)
     settings = _settings(arguments, len(a)) | {"macro": arguments.macro} | zero
+    if a.batch_shape[-1] < 2:
+        name, expected = "--by" if arguments.by else "FILE", "at least two groups of items that count on both sides"
+        raise ValueError(f"{name}: expected {expected}; got {a.batch_shape[-1]}")
     least = 2.0 ** (1 - a.batch_shape[-1])
     if least >= 1 - settings["confidence_level"]:
         print_note(f"note: with {a.batch_shape[-1]} groups no p-value is below {least:g}, and intervals say little")

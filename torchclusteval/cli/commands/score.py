@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -161,11 +162,9 @@ def _held_task(
     inside = torch.from_numpy(grouped)
     if arguments.per == "partition":
         scored = encode(given.true, given.labels, LabelOptions.of({**given.options, "mask": inside})).mask
-        first = same_partitions(given.labels, mask=scored, **given.noise)
-        names = list(given.labels)
-        places = list(dict.fromkeys(first))
-        counts = np.array([first.count(i) for i in places])
-        given = replace(given, labels={names[i]: given.labels[names[i]] for i in places})
+        found = Counter(same_partitions(given.labels, mask=scored, **given.noise))
+        names, counts = list(given.labels), np.array([*found.values()])
+        given = replace(given, labels={names[i]: given.labels[names[i]] for i in found})
     names, n_items = list(given.labels), len(held[0])
     whole = given.tables(device=device) if needs_labels or ids is None else None
     if ids is None:
