@@ -16,7 +16,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items
+from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
@@ -354,7 +354,8 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
         prediction joins pairs); nan without items.
 
     Raises:
-        ValueError: ``tables`` is a single table, or a measure that was named is not defined by sums.
+        ValueError: ``tables`` is a single table, the last batch dimension holds clusterings of the same items, or a
+            measure that was named is not defined by sums.
 
     Example:
         >>> tables = tce.ContingencyTables.from_labels([0, 0, 1, 0, 1], [0, 0, 1, 0, 0], by=["a", "a", "a", "b", "b"])
@@ -373,6 +374,7 @@ def pool(
     if not tables.batch_shape:
         expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
         raise ValueError(f"tables: {expected}; got a single table")
+    check_are_groups(tables)
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
     of_groups = [_sums(own, some, zero_division) for own, some in _sides(tables, kept)]
@@ -386,6 +388,20 @@ def pool(
     names = tables.names if len(tables.batch_shape) == 2 else None
     grouped = tables._n_grouped.sum(-1)
     return Scores(values, records, n_items, coverage, skipped, names, None, n_considered, n_grouped=grouped), of_groups
+
+
+def check_are_groups(tables: ContingencyTables) -> None:
+    """Raise where the last batch dimension holds clusterings of the same items, as far as tables of labels show it."""
+    classes = None if tables.groups is not None or tables.batch_shape[-1] < 2 else tables.classes
+    if classes is None or classes.ndim > 1:
+        return
+    sizes, seen = whole_class_sizes(tables), tables.n_considered
+    of_clusterings = (
+        tables.names is not None and tables._n_considered is not None and bool((seen == seen[..., :1]).all())
+    )
+    if of_clusterings or (bool((sizes == sizes[..., :1, :]).all()) and bool((sizes > 0).any())):
+        got = f"{tables.batch_shape[-1]} clusterings of the same items"
+        raise ValueError(f"tables: expected groups of items, one table each (from_labels(..., by=ids)); got {got}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,7 +457,7 @@ def with_parts(
         if chosen[measure]:
             expected = "measures that sums over groups define"
             got = f"{measure.name!r}, whose groups can only be averaged"
-            remedy = "evaluate(..., by=ids).macro(), macro=True or --macro"
+            remedy = "evaluate(..., by=ids).macro() or macro=True"
             raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
         skipped = {**skipped, measure.name: "is not defined by sums over groups"}
     return [measure for measure in kept if measure.parts is not None], skipped
