@@ -60,6 +60,8 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
     tensor(0.3243, dtype=torch.float64)
     """
     chosen = select(measures)
+    if not isinstance(sums, Mapping):
+        raise ValueError(f"sums: expected a mapping of names to numbers; got {type(sums).__name__}")
     for name in sums:
         if name not in _SUMS:
             expected = f"sums named {', '.join(_SUMS)}"
