@@ -395,6 +395,18 @@ def test_labels_are_no_mathematics_and_take_one_line() -> None:
     assert "..." in long.get_yticklabels()[0].get_text()
 
 
+def test_names_by_label_go_to_their_clusterings() -> None:
+    scores = tce.evaluate([0, 0, 1, 1], {"a": [0, 1, 0, 1], "b": [0, 0, 1, 1]}, ["ari"])
+    for own, names in (
+        (scores, {"b": "right", "a": "wrong"}),
+        (tce.evaluate_tables(tce.ContingencyTables([[[1, 1], [1, 1]], [[2, 0], [0, 2]]])), {1: "right", 0: "wrong"}),
+    ):
+        axes = plots.plot_scores(own, "ari" if own is scores else "adjusted_rand", names=names)
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["right", "wrong"]
+    with pytest.raises(ValueError, match="names: expected a name for each clustering; got none for 'b'"):
+        plots.plot_scores(scores, names={"a": "wrong", "c": "right"})
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     tables, nothing = tce.ContingencyTables.from_labels([0, 1], [[0, 1], [0, 0]]), tce.ContingencyTables([[0, 0]])
     for call, message in (
