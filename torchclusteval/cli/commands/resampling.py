@@ -18,6 +18,7 @@ from torchclusteval.tables import ContingencyTables
 _AT_COMMAND_LINE = {
     "resample='items'": "--resamples items",
     "resample='classes'": "--resamples classes",
+    "n_resamples=": "--resamples ",
     "permutation_test": "score --resamples R",
 }
 
@@ -58,6 +59,8 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
             tests = permutation_test(
                 tables, directed, arguments.resamples, rng=seed, keep_resamples=keep, progress=progress
             )
+        for note in tests.notes:
+            print_note(f"note: {in_options(note)}")
         for name, test in tests.items():
             columns[name]["p"] = test.p_value.cpu().numpy()
     return Uncertainty(columns, tests, level)
