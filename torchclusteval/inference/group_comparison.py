@@ -5,7 +5,7 @@ random groups (approximate randomisation), or within all subsets of few groups.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
 from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
@@ -224,23 +224,8 @@ def _sides(
         return pool(a, measures, zero_division), pool(b, measures, zero_division)
     check_are_groups(a)
     scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
-    sums: tuple[list[SumsOfGroups], list[SumsOfGroups]] = ([], [])
-    for name, measure in scores[0].measures.items():
-        values = torch.broadcast_tensors(*(x[name] for x in scores))
-        known = values[0].isfinite() & values[1].isfinite()
-        averaged = replace(measure, parts=_unused, combine=_mean, zero_division=False, perfect=None)
-        for own, value in zip(sums, values, strict=True):
-            parts = torch.stack([value.where(known, 0.0), known.double()], -1)
-            own.append(SumsOfGroups([averaged], {_unused: parts}, torch.zeros_like(known), known.double()))
+    sums = means_over_groups(scores)
     return (scores[0], sums[0]), (scores[1], sums[1])
-
-
-def _unused(tables: ContingencyTables) -> Tensor:
-    raise NotImplementedError
-
-
-def _mean(sums: Tensor) -> Tensor:
-    return sums[..., 0] / sums[..., 1]
 
 
 @dataclass(frozen=True, eq=False)
