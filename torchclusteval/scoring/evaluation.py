@@ -457,7 +457,7 @@ def with_parts(
         if chosen[measure]:
             expected = "measures that sums over groups define"
             got = f"{measure.name!r}, whose groups can only be averaged"
-            remedy = "evaluate(..., by=ids).macro(), macro=True or --macro"
+            remedy = "evaluate(..., by=ids).macro() or macro=True"
             raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
         skipped = {**skipped, measure.name: "is not defined by sums over groups"}
     return [measure for measure in kept if measure.parts is not None], skipped
