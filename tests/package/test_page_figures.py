@@ -149,10 +149,9 @@ def test_the_page_of_vi_and_its_relatives_states_the_registry() -> None:
     assert len(rows) == 11
     for name, high, swapped, metric in rows:
         measure = tce.MEASURES[name]
-        assert measure.range == (0, 1.0 if high == "1" else float("inf"))
-        assert measure.swapped == (name if swapped == "the same" else swapped.strip("`"))
-        assert measure.metric == (metric == "yes")
-        assert (measure.better, measure.perfect) == ("lower", 0)
+        facts: tuple[object, ...] = (measure.range, measure.swapped, measure.metric, measure.better, measure.perfect)
+        other = name if swapped == "the same" else swapped.strip("`")
+        assert facts == ((0, 1 if high == "1" else float("inf")), other, metric == "yes", "lower", 0)
 
 
 PERFORMANCE, TRAINING = "performance.md", "guides/in_training.md"
