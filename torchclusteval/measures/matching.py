@@ -226,15 +226,11 @@ def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     return _item_share(matched_items(tables), tables)
 
 
-@distance(
-    range=UNIT,
-    symmetric=True,
-    source="meila2007",
-    on_host=True,
-    metric=True,
-    combines="mean",
-    sums=Sums(unmatched_items, items),
-)
+unmatched = partial(distance, range=UNIT, symmetric=True, source="meila2007", on_host=True, metric=True)
+unmatched_share = partial(unmatched, combines="mean", sums=Sums(unmatched_items, items))
+
+
+@unmatched_share()
 def classification_error(tables: ContingencyTables) -> Tensor:
     """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``; a metric.
 
@@ -244,7 +240,7 @@ def classification_error(tables: ContingencyTables) -> Tensor:
     return ratio(unmatched_items(tables), items(tables), tables, identical=0.0)
 
 
-@distance(range=UNIT, symmetric=True, source="meila2007", on_host=True, metric=True, combines="mean")
+@unmatched_share()
 def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
     """Distance by the best one-to-one matching, under the name H; equals the classification error.
 
