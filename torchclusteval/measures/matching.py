@@ -10,10 +10,8 @@ from torchclusteval.cells.sums import launched
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
-from torchclusteval.measures.assignment import max_assignment
-from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
+from torchclusteval.measures import assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
-from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -69,11 +67,11 @@ def largest_matching(tables: ContingencyTables, quantity: CellQuantity) -> Tenso
     """Largest sum of a cell quantity over a one-to-one matching, ``(*batch,)`` of its type; on the host."""
     weights = quantity(tables._cell_quantities)
     if tables.layout == "dense":
-        return max_assignment(weights)
+        return assignment.max_assignment(weights)
     kept = weights.nonzero()[:, 0]
     batch, row, column, weights = (x.index_select(0, kept) for x in (*tables.cells()[:3], weights))
     size = tables.batch_shape.numel()
-    return sparse_max_assignment(batch, row, column, weights, size).reshape(tables.batch_shape)
+    return assignment.sparse_max_assignment(batch, row, column, weights, size).reshape(tables.batch_shape)
 
 
 @cached_on_tables
@@ -206,9 +204,9 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     if tables.layout == "dense":
-        return _item_share(greedy_assignment(tables.counts), tables)
+        return _item_share(assignment.greedy_assignment(tables.counts), tables)
     size = tables.batch_shape.numel()
-    matched = sparse_greedy_assignment(*tables.cells(), size, *tables.shape[-2:]).reshape(tables.batch_shape)
+    matched = assignment.sparse_greedy_assignment(*tables.cells(), size, *tables.shape[-2:]).reshape(tables.batch_shape)
     return _item_share(matched, tables)
 
 
