@@ -1,4 +1,4 @@
-"""Items that only one side groups: kept beside the cells, which hold the items that both sides group."""
+"""Items with a group on one side only, kept next to the cells, which hold the items with a group on both sides."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a batch of tables holds beside its cells, as counting returns it and tables take it."""
+"""Everything in a batch of tables other than its cells, from counting to tables."""
 
 from collections.abc import Callable
 from typing import NamedTuple

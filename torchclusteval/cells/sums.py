@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Take what a function of tables gives from ``tables._launched``, under its name, where tables have that."""
+    """Take the result of a function of tables from ``tables._launched``, where there is one."""
     name = function.__name__.lstrip("_")
 
     @wraps(function)

@@ -153,7 +153,7 @@ def warnings_as_notes(but: str | None = None) -> Iterator[None]:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """The names, those that come again with a number, so that rows can be told apart: ``a``, ``a (2)``."""
+    """Names, repeated ones with a number: ``a``, ``a (2)``."""
     found: dict[str, None] = {}
     for name in names:
         count, new = 1, name

@@ -154,7 +154,7 @@ def names_of_two_types(left: Iterable[Hashable], right: Iterable[Hashable]) -> s
 
 
 def check_one_type(left: Iterable[Hashable], right: Iterable[Hashable], what: str) -> None:
-    """Raise on names that would be names of one side each: those that meet as text alone, and tensors."""
+    """Raise on names that cannot be compared between sides: names equal as text alone, and tensors."""
     left, right = list(left), list(right)
     if any(issubclass(kind, torch.Tensor) for kind in {*map(type, left), *map(type, right)}):
         raise ValueError(f"{what}: expected numbers or names; got tensors, of which no two are equal (use tolist())")
@@ -185,7 +185,7 @@ def not_tables(x: Any, name: str = "tables") -> ValueError:
 
 @contextmanager
 def explain_out_of_memory(message: str) -> Iterator[None]:
-    """Turn an allocator's failure into a ``ValueError`` with this message, which says what to do."""
+    """Turn an allocator's failure into a ``ValueError`` with this message and its remedy."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""Arithmetic that every other module shares: sums in a fixed order, logarithms that are safe at zero, ties.
+"""Shared arithmetic: sums in a fixed order, logarithms safe at zero, ties.
 
 Gradients at a tie are fixed here, since those of torch's own functions (such as ``clamp`` at its bound) differ between
 releases. Without a gradient the functions are torch's own, which are faster; the values are the same.

@@ -10,7 +10,7 @@ else:
 
 
 def import_optional(module: str, extra: str) -> Any:
-    """An optional module, or an ImportError that names the extra that installs it."""
+    """An optional module, or an ImportError with the name of its extra."""
     try:
         return import_module(module)
     except ImportError as error:

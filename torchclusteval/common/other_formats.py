@@ -18,5 +18,5 @@ _FORMATS = (
 
 
 def other_format(text: str) -> str | None:
-    """The format that a file is known for by its first lines, and what takes it; None: none of these."""
+    """The format of a file by its first lines, and the command for it; None: none of these."""
     return next((name for start, name in _FORMATS if re.match(start, text.lstrip("\ufeff \t\r\n"))), None)

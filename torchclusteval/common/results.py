@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class ByName(Mapping[str, V]):
-    """A mapping of the names in a field; a subclass says which field, and which name it has for another one."""
+    """A mapping of the names in one field; a subclass names the field and may translate names."""
 
     _field: ClassVar[str]
 

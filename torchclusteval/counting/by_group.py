@@ -192,7 +192,7 @@ def _pack(
 
 
 def _in_layout(cells: Cells, shape: torch.Size, layout: str, n_labels: int) -> Cells:
-    """Packed cells as a batch of this shape, in the layout that is asked for, or that fits their number."""
+    """Packed cells as a batch of this shape, in the layout asked for or the one for their number."""
     rows, columns = cells.shape
     if layout == "dense" or (layout == "auto" and _is_small(shape.numel() * rows * columns, n_labels)):
         counts = cells.counts if isinstance(cells, DenseCells) else dispatch.to_dense(cells)

@@ -114,7 +114,7 @@ def counter_index_blocks(
 
 
 def _wrapped(number: int, dtype: torch.dtype) -> int:
-    """The number of a type that is equal modulo its range: sums that fit come out right."""
+    """The equal number modulo the range of a type, so that sums within the range come out right."""
     limits = torch.iinfo(dtype)
     return (number - limits.min) % (limits.max - limits.min + 1) + limits.min
 

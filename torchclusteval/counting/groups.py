@@ -24,7 +24,7 @@ class _Side(NamedTuple):
 
 
 def read_groups(true: Any, pred: Any, on_duplicate: str, layout: str) -> TableParts:
-    """Cells of one document's groups, and what tables hold beside them."""
+    """Cells of one document's groups, and the other parts of tables."""
     _check_options(on_duplicate, layout)
     sides = [
         [_read_side(groups, name, "", on_duplicate)] for name, groups in (("true_groups", true), ("pred_groups", pred))

@@ -30,7 +30,7 @@ class _Side(NamedTuple):
 
 
 def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
-    """Cells of durations, and what tables hold beside them."""
+    """Cells of durations, and the other parts of tables."""
     check_choice(layout, "layout", ("auto", "dense", "sparse"))
     if isinstance(true, Mapping) != isinstance(pred, Mapping):
         expected = "two lists of intervals, or two mappings of recordings to lists"
@@ -66,7 +66,7 @@ def _checked(intervals: Any, name: str, where: str) -> list[tuple[Time, Time, An
 
 
 def _origin(times: list[tuple[str, tuple[Time, Time]]], where: str) -> int | None:
-    """The first start of a recording whose times are all whole, which float64 may not hold; None: there are fractions.
+    """The first start of a recording with whole times, perhaps too large for float64; None with fractions.
 
     Raises:
         ValueError: differences of whole times exceed 64 bits, or float64 cannot hold a whole time beside fractions.

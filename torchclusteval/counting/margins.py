@@ -27,7 +27,7 @@ def with_margins(parts: TableParts, absent: Absent, has_void: bool = False) -> T
 
 
 def separate(cells: Cells, pair: EncodedPair) -> TableParts:
-    """The cells of a pair, and what tables hold beside them."""
+    """The cells of a pair, and the other parts of tables."""
     classes, clusters = (
         side.labels if callable(side.labels) else expand_to_batch(side.labels, pair.batch_shape)
         for side in (pair.true, pair.pred)

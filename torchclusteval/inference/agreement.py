@@ -222,7 +222,7 @@ def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) 
 
 
 def _counted(first: Tensor, second: Tensor, rows: int, columns: int, **options: Any) -> ContingencyTables:
-    """Tables of codes that are known to be in range, which no device is asked for."""
+    """Tables of codes known to be in range, without a check on the device."""
     options |= {"num_classes": rows, "num_clusters": columns, "item_dims": 1, "validate": first.is_cpu}
     return ContingencyTables.from_labels(first, second, **options)
 

@@ -1,4 +1,4 @@
-"""Labels of items without a group on one side: which option says so, and which code of a side stands for them."""
+"""Labels of items without a group on one side: the option that names them, and their code."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -109,7 +109,7 @@ def is_whole_label(label: Any) -> bool:
 def read_integers(
     labels: Any, name: str, device: torch.device, remedy: str | None = "drop these items"
 ) -> IntegerLabels:
-    """Labels of any accepted type as integers: what every function that takes one side of labels calls.
+    """Labels of any accepted type as integers; the way in for every function of one side of labels.
 
     Args:
         labels: what ``ContingencyTables.from_labels`` takes.

@@ -16,7 +16,7 @@ Mask = TypeVar("Mask", Tensor, np.ndarray)
 
 
 class KeptItems(NamedTuple):
-    """Which items of a pair count, and which of them have labels that become no ordinary code."""
+    """The items of a pair that count, and those among them with labels of a special meaning."""
 
     keep: Tensor | None  # (*some_batch, N) bool: items in the table; None: all
     considered: Tensor | None  # (*some_batch, N) bool: those that coverage counts; None: all

@@ -1,4 +1,4 @@
-"""The options of labels: one record, checked when it is made, that every function which takes labels passes on."""
+"""The options of labels: one record, checked once and passed on by every function of labels."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -118,7 +118,7 @@ class LabelOptions:
 
 
 def check_names(options: Iterable[str], allowed: Collection[str]) -> None:
-    """Raise a TypeError that names the closest on keywords that are none of the options of labels that are allowed."""
+    """Raise a TypeError on keywords other than the allowed options of labels; it names the closest."""
     for name in options:
         if name not in allowed:
             near = get_close_matches(name, allowed, 1)

@@ -96,7 +96,7 @@ def _as_weights(weights: Any, device: torch.device) -> Tensor:
 
 
 def _check_weights(weights: Tensor, mask: Tensor | None) -> None:
-    """Raise on weights that are negative or missing, other than those of items that the mask leaves out."""
+    """Raise on negative or missing weights, except those of masked items."""
     if mask is not None:
         weights = torch.where(mask, weights.detach(), 0)
     check_nonnegative(weights, "weights", (-1,))

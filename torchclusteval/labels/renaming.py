@@ -1,4 +1,4 @@
-"""Other names for groups: which group a label means, labels that no group has, and labels of items renamed."""
+"""Other names for groups: the group of a label, new labels, and renamed labels of items."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which items of two sides belong together: shapes, indexes and names; errors that say what may be meant."""
+"""The alignment of two sides by shapes, indexes and names; errors with a guess at the remedy."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod

@@ -18,7 +18,7 @@ _BLANKS = " \t\r\n\v\f"
 
 
 class BadSpellingError(ValueError):
-    """A cell that is no label: what it holds, what is expected and what it is."""
+    """A cell that is not a label: its content, the expected kind and its own kind."""
 
     def __init__(self, spelling: str, expected: str, got: str) -> None:
         super().__init__(expected, got)
@@ -98,7 +98,7 @@ def numbers_or_text(column: LabelSource) -> LabelSource:
 
 
 def leading_zeros(words: Sequence[str]) -> tuple[str, str] | None:
-    """Two spellings of one number that differ in leading zeros alone, which may be meant as two labels."""
+    """Two spellings of one number with different leading zeros, perhaps meant as two labels."""
     seen: dict[int, str] = {}
     decimal = [word for word in words if word.isdecimal()]
     return next(((seen[int(x)], x) for x in decimal if seen.setdefault(int(x), x) != x), None)

@@ -1,4 +1,4 @@
-"""Measures that count pairs of items, and the sums that they are made of.
+"""Measures of pairs of items, and the sums in their formulas.
 
 SS, SD, DS, DD are the numbers of unordered pairs that both sides join, only the prediction joins, only the truth
 joins, and neither joins; M is the number of all pairs. They are exact float64 sums; products of two of them are

@@ -130,6 +130,6 @@ def _one(item: object, registry: Mapping[str, Measure]) -> Measure:
 
 
 def _kind(x: object) -> str:
-    """The type of what is no measure, and what makes a function one."""
+    """The type of an object other than a measure; for a function also the way to make it one."""
     wrapped = " (tce.Measure(name=..., family=..., function=..., range=...) makes it a measure)"
     return type(x).__name__ + (wrapped if callable(x) else "")

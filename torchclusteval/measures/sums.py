@@ -66,7 +66,7 @@ class AddedSums:
 
 
 def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **options: Any) -> Tensor:
-    """The value of a measure from its sums ``(*batch, k)``; where it is 0/0, that of sides that differ."""
+    """The value of a measure from its sums ``(*batch, k)``; 0/0 has the value of different sides."""
     return function(of.added(sums), **options)
 
 

@@ -1,4 +1,4 @@
-"""Overlapping clusterings, whose items may have several groups at once, and the measures that score them.
+"""Overlapping clusterings, with several groups per item, and their measures.
 
 Every measure takes ``true``, the classes of each item, and ``pred``, the clusters of each item, both as
 :class:`Memberships`. Batch shapes broadcast, named items are aligned by name, and the result is ``(*batch,)`` float64.

@@ -180,7 +180,7 @@ def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
 
 
 def _parts(comparison: Comparison) -> Sequence[Tensor]:
-    """The patterns of members that are no partitions, in parts that share no group; small parts are put together."""
+    """Patterns of members other than partitions, in parts without common groups; small parts are joined."""
     patterns = comparison.patterns
     rank = torch.argsort(torch.argsort(_first_items(comparison)))  # of the items, so that no numbering changes a bit
     root = _connected(patterns, rank)

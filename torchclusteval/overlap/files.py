@@ -162,7 +162,7 @@ def _no_item(number: int, line: str, layout: str, more: str = "") -> ValueError:
 
 
 def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str], str]:
-    """Items, the cells with their groups, and the layout; several numbers beside items that differ are groups."""
+    """Items, the cells with their groups, and the layout; several numbers next to different items are groups."""
     text = "\t".join(lines)
     for tabs, number, line in zip(map(str.count, lines, itertools.repeat("\t")), numbers, lines, strict=False):
         if tabs != 1:

@@ -83,7 +83,7 @@ def encode_lists(
 
 
 def named_by_index(given: Any, items: Iterable[Any] | None) -> Iterable[Any] | None:
-    """The names of items that are given, or else the index of a pandas object that is not 0 .. N - 1."""
+    """The given names of items, or else the index of a pandas object other than 0 .. N - 1."""
     index = None if items is not None else pandas_index(given)
     return items if index is None or counts_up(index) else index.tolist()
 
@@ -116,7 +116,7 @@ def doubt_of(groups: Mapping[Any, Collection[Any]] | Sequence[Collection[Any]]) 
 
 
 def no_item_in_common(left: Iterable[Hashable], right: Iterable[Hashable]) -> str | None:
-    """Names of two sides that share none, for a message, else None; a side without items shares what there is."""
+    """Message for two sides without a common name, else None; also None if a side has no items."""
     ours, theirs = dict.fromkeys(left), dict.fromkeys(right)
     if not ours or not theirs or not ours.keys().isdisjoint(theirs):
         return None

@@ -1,4 +1,4 @@
-"""Axes that have room for their labels, texts that fit, and colours; lengths are in points (1/72 inch)."""
+"""Axes with room for their labels, fitted texts, and colours; lengths are in points (1/72 inch)."""
 
 import re
 import textwrap
@@ -101,7 +101,7 @@ def _families() -> list[str]:
 
 
 def style(size: float) -> dict[str, Any]:
-    """Properties of a text that shows a label: what looks like mathematics is no mathematics."""
+    """Properties of a label's text, in which dollar signs and the like are not mathematics."""
     return {"fontsize": size, "fontfamily": _families(), "parse_math": False}
 
 

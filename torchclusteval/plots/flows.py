@@ -108,7 +108,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
 def _draw_bands(
     axes: Any, matrix: Array, ends: tuple[float, float], tops: tuple[Array, Array], colours: list[str]
 ) -> None:
-    """The items that each two groups share, in the colour of the group that they come from."""
+    """Common items of each two groups, in the colour of the first group."""
     path_of = import_optional("matplotlib.path", "plots").Path
     codes = [path_of.MOVETO, *[path_of.CURVE4] * 3, path_of.LINETO, *[path_of.CURVE4] * 3, path_of.CLOSEPOLY]
     (x0, x1), middle = ends, sum(ends) / 2

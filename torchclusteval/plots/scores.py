@@ -26,7 +26,7 @@ PERMUTED = "95 % of permutations beside it"
 
 
 class Series(NamedTuple):
-    """Values that are drawn, in their order, and the intervals around them; what is nan is left out."""
+    """Drawn values in their order, with intervals; nan is left out."""
 
     label: str  # of the axis of values
     zero: bool  # whether 0 is a line to compare with
@@ -41,7 +41,7 @@ def plot_scores(
 ) -> "Axes":
     """Clusterings in the order of their scores, the best first, with their intervals where there are any.
 
-    Up to 60 clusterings have their names beside them; more are drawn by rank, with the names of the best.
+    Up to 60 clusterings have their names next to them; more are drawn by rank, with the names of the best.
 
     Args:
         scores: :class:`Scores` of one batch dimension or of a single clustering, or of clusterings by groups of items

@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing else: tables that sort, pictures, sections."""
+"""A self-contained page of HTML: sortable tables, pictures, sections."""
 
 import base64
 import io
@@ -39,7 +39,7 @@ def note(content: str) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[Cell]], *, words: Sequence[int] = (0,), best: int | None = None
 ) -> str:
-    """A table that sorts by the columns that are clicked on.
+    """A table, sorted by a click on a column.
 
     ``words`` are the columns of text, on the left; other cells are numbers, or a text and the number to sort by.
     ``best`` is the row to mark.

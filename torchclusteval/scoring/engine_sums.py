@@ -1,4 +1,4 @@
-"""Scores from sums over cells that somebody else has: what a database or an engine adds up where the cells are."""
+"""Scores from sums over cells elsewhere, added up by a database or an engine."""
 
 from collections.abc import Mapping
 from typing import Any

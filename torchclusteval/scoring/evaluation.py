@@ -450,7 +450,7 @@ def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: flo
 def with_parts(
     kept: list[Measure], skipped: dict[str, str], chosen: Mapping[Measure, bool]
 ) -> tuple[list[Measure], dict[str, str]]:
-    """The measures that sums define, and why others are left out; raise on others that were named."""
+    """Measures defined by sums, and the reasons for leaving out others; raise on others that were named."""
     for measure in kept:
         if measure.parts is not None:
             continue

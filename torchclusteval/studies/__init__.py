@@ -6,7 +6,7 @@
 or gold standards are drawn), ``seed`` (of all random numbers), ``device`` (where to draw and score; devices draw
 different random numbers), ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a terminal).
 
-A study with ``output`` writes the CSV file itself, with a JSON file of settings, versions and time beside it, goes on
+A study with ``output`` writes the CSV file itself, with a JSON file of settings, versions and time next to it, goes on
 where an interrupted run stopped, and may run under torchrun. Then every process gets the whole result, and only the one
 where ``torchclusteval.studies.runner.rank()`` is 0 should print and plot.
 """

@@ -1,4 +1,4 @@
-"""The examples of figures 14 to 23 of Amigo et al. (2009): extended BCubed beside what the paper says of each."""
+"""The examples of figures 14 to 23 of Amigo et al. (2009): extended BCubed next to the statements of the paper."""
 
 from __future__ import annotations
 

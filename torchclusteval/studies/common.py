@@ -18,7 +18,7 @@ class StudyModule(Protocol):
         """Compute the study; ``torchclusteval.studies`` says which options there are. Each has a default."""
 
     def report(self, result: Any) -> str:
-        """The results beside what the paper prints."""
+        """The results next to those of the paper."""
 
     def rows(self, result: Any) -> list[Row]:
         """The rows of the CSV file."""

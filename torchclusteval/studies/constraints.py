@@ -1,4 +1,4 @@
-"""The four formal constraints on every measure, beside what Amigó, Gonzalo, Artiles and Verdejo (2009) say.
+"""The four formal constraints on every measure, next to the verdicts of Amigó, Gonzalo, Artiles and Verdejo (2009).
 
 The claims are those of the text and of section 4's families; where the text says nothing of a measure, a claim is
 open. The figure with the paper's own counterexamples is not at hand.

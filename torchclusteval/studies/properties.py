@@ -1,6 +1,6 @@
 """Properties P1 to P7 of nine measures over the parametric generator: Table 2 of Rosenberg and Hirschberg (2007).
 
-The paper leaves parts of the experiment open. One reading is set beside the printed table, and all consistent
+The paper leaves parts of the experiment open. One reading stands next to the printed table, and all consistent
 readings together say what holds whatever was meant, and what none of them gives.
 """
 

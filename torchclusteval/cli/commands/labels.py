@@ -21,7 +21,7 @@ from torchclusteval.tables import ContingencyTables
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Labels, and the keywords that say what becomes of them."""
+    """Labels, and the keywords for reading them."""
 
     labels: dict[str, LabelSource]  # of the clusterings by their names
     noise: dict[str, Any]
@@ -94,7 +94,7 @@ def groups_of(held: Held, asked: Selection) -> tuple[LabelSource, np.ndarray]:
 
 
 def name_of_missing(held: Sequence[Held]) -> str:
-    """What items without a label are called beside the labels of these columns."""
+    """A name for items without a label, different from the labels of these columns."""
     name, known = "missing", {x for one in held if one.labels.vocabulary is not None for x in one.labels.vocabulary}
     while name in known:
         name = f"({name})"

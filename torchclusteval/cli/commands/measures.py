@@ -81,7 +81,7 @@ def _describe(measure: Measure) -> str:
 
 
 def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
-    """The function that holds the formula, and the options that the measure fixes."""
+    """The function of the formula, and the measure's fixed options."""
     if isinstance(measure.function, partial):
         return measure.function.func, measure.function.keywords
     return measure.function, {}

@@ -61,7 +61,7 @@ def rows_of(names: Sequence[str], columns: Mapping[str, np.ndarray], order: Iter
 
 
 def note_skipped(skipped: Mapping[str, str]) -> dict[str, Any]:
-    """Print a note for each measure that was not computed; what JSON says of them."""
+    """Print a note for each measure left out; return the entry of JSON."""
     for name, reason in skipped.items():
         print_note(f"note: left out {name}, which {reason}")
     return {"skipped": dict(skipped)} if skipped else {}

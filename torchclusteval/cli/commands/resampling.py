@@ -60,7 +60,7 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
 
 
 def note_drawn(found: ResultsByMeasure[Any], top: int | None) -> None:
-    """Say what was drawn, the population that it stands for, and what is wrong with some of the intervals.
+    """Name the drawn unit, its population, and doubts about intervals.
 
     ``top``: how many of the clusterings are shown.
     """

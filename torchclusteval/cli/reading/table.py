@@ -83,7 +83,7 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
 def bad_spelling(
     table: Table, name: str, first: int, codes: np.ndarray, cells: Sequence[Any], error: BadSpellingError
 ) -> ValueError:
-    """The error that names the place of a cell that is no label."""
+    """The error for a cell that is not a label, with its place."""
     row = first + int(np.isin(codes, [i for i, cell in enumerate(cells) if cell == error.spelling]).argmax())
     remedy = f"if this column is no clustering: --exclude {name!r}" if len(table.names) > 1 else ""
     return wrong_label(table, name, row, error.expected, error.got, remedy)

@@ -1,4 +1,4 @@
-"""The document study in words and figures: its averages beside the printed tables, the paper's claims, yes or no."""
+"""The document study in words and figures: its averages next to the printed tables, the paper's claims, yes or no."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
 
 class PrintedTable(NamedTuple):
-    """A table of averages beside the printed one; values by measure, one per error mean of the paper."""
+    """A table of averages next to the printed one; values by measure, one per error mean of the paper."""
 
     values: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float]]
