@@ -342,7 +342,7 @@ WRONG = {
     "no truth": (["score", "TABLE"], ["--truth: expected the column", "truth, same, good"]),
     "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
     "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
-    "nothing left": ([*SCORE, "--exclude", "*"], ["at least one beside the truth"]),
+    "nothing left": ([*SCORE, "--exclude", "*"], ["at least one besides the truth"]),
     "unknown measure": ([*SCORE, "--measures", "adjusted_rnd"], ["--measures:", "mean adjusted_rand"]),
     "no measure": ([*SCORE, "--measures", ","], ["--measures: expected at least one"]),
     "sort without direction": ([*SCORE, "--sort", "joint_entropy"], ["--sort:", "direction"]),

@@ -217,7 +217,7 @@ def test_a_difference_leaves_out_what_one_of_both_leaves_out(folder: Path, run: 
     [
         (["score", "--against", "k"], "unrecognized arguments: --against k (an option of difference, estimate)"),
         (["difference", "--correction", "holm"], "--against: expected a column of labels.csv; got none"),
-        (["difference", "--against", "k", "--columns", "k"], "--against: expected another clustering beside 'k'"),
+        (["difference", "--against", "k", "--columns", "k"], "--against: expected another clustering besides 'k'"),
         (["difference", "--against", "kk"], "labels.csv: --against: expected a column that the file has; got 'kk'"),
     ],
 )
@@ -238,7 +238,7 @@ def test_the_reference_is_no_run_of_its_own(folder: Path, run: Any, error: Any) 
     assert found[0] == found[1] == found[2]
     assert found[0]["n_runs"] == 1
     assert [row["mean_jaccard"] for row in found[0]["clusters"]] == pytest.approx([1 / 2, 2 / 3])
-    assert error(*words, "k").startswith("clusterings: expected a column beside that of --reference; got none")
+    assert error(*words, "k").startswith("clusterings: expected a column besides that of --reference; got none")
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
         (["--measures", "ami"], "(--macro)"),
     ):
         assert message in error(*asked, *words)
-    assert "expected a response beside another one" in error("difference", key, one)
+    assert "expected a response besides another one" in error("difference", key, one)
     message = error("score-coreference", key, one, "--measures", "ami")
     assert message.endswith("got 'ami_arithmetic' (difference --macro compares its means over documents)")
     said = run("difference", key, one, one, two, "--measures", "lea_f").err

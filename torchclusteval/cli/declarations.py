@@ -89,7 +89,7 @@ ON_DUPLICATE = option(
     default="error",
 )
 UNIT = (
-    "--resamples items or classes, beside a number, says what is drawn (default: items where there are fewer than 30 "
+    "--resamples items or classes, besides a number, says what is drawn (default: items where there are fewer than 30 "
     "classes and that is not biased, else classes)"
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)

@@ -101,7 +101,7 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
         read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
     if against not in read.names or len(read.names) < 2:
-        expected = "a response beside another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
+        expected = "a response besides another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
         raise ValueError(f"--against: expected {expected}; got {against!r}")
     place, tables = read.names.index(against), read.tables.to(device)
     others = [i for i in range(len(read.names)) if i != place]
@@ -149,7 +149,7 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     reference, *others = held
     others = [one for one in others if one is not reference]
     if not others:
-        raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
+        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")
     given = given_labels(asked, [reference, *others], truth)
     kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask  # (N,), or of each clustering
     columns, names = dict[str, np.ndarray](), [one.title for one in others]

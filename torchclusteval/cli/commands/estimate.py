@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> str:
     (truth, *held), _ = hold_table(asked, {flag: column for flag, column in named.items() if column is not None})
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
-        raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
+        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")
     without = 0 if truth.labels.missing is None else int(truth.labels.missing.sum())
     if without == len(truth):
         raise ValueError(f"--truth: expected a column with the labels of some items; {arguments.truth!r} has none")

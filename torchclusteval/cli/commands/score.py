@@ -127,7 +127,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.by is not None and arguments.truth is None:
         raise ValueError("--by: expected one FILE with --truth COLUMN too; got none")
     if n_files > 1 and arguments.truth is not None:
-        several = f"{n_files} files, the first of which has the truth alone (or beside --id COLUMN)"
+        several = f"{n_files} files, the first of which has the truth alone (or with --id COLUMN)"
         raise ValueError(f"--truth: expected one FILE that has this column; got {several}")
     if n_files > 1 and rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")

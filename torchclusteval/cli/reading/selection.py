@@ -60,7 +60,7 @@ def pick(known: Sequence[str], default: Sequence[str], columns: Sequence[str], e
     excluded = set(_match(known, exclude, "--exclude"))
     kept = [name for name in chosen if name not in excluded]
     if not kept:
-        raise ValueError("clusterings: expected at least one beside the truth; got none")
+        raise ValueError("clusterings: expected at least one besides the truth; got none")
     return kept
 
 
