@@ -17,7 +17,7 @@ from formulas import formula_of, plain_formula
 import torchclusteval as tce
 from torchclusteval.cli.commands.measures import _range, _unwrap
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
-from torchclusteval.measures.library_names import library_names
+from torchclusteval.measures.aliases import library_names
 
 ROOT = Path(__file__).parent.parent
 MODULES = ("", "measures", "inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots")

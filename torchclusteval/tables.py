@@ -332,7 +332,8 @@ class ContingencyTables:
     @property
     def _cells_per_table(self) -> int:
         """Stored cells per table, on average and at least 1: the size of one cell quantity of one table."""
-        return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
+        size = 1 if self.layout == "dense" else max(1, self.batch_shape.numel())
+        return max(1, self._cells.blocking_size // size)
 
     @lazy_property
     def _launched(self) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import combinations
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -213,3 +214,19 @@ def test_populations_stand_in_the_order_of_their_units() -> None:
     settings = BootstrapOptions(10, 0.95, None, None).settings_dict("classes; items for rand")
     assert settings["population"].startswith("more classes (entities)")
     assert settings["population"].endswith("more items of the same classes")
+
+
+def test_classes_that_noise_empties_are_not_drawn() -> None:
+    """As without their items: a third of the classes is noise in B alone."""
+    generator = torch.Generator().manual_seed(0)
+    items = torch.arange(180)
+    true = items // 3
+    a, b = (torch.where(torch.rand(180, generator=generator) < share, items + 1000, true) for share in (0.2, 0.4))
+    kept = true % 3 > 0
+    options: dict[str, Any] = {"n_resamples": 300, "resample": "classes", "rng": 0}
+    names = ["pair_f", "variation_of_information"]
+    found = tce.paired_bootstrap(true, a, torch.where(kept, b, -1), names, noise_label=-1, **options)
+    alone = tce.paired_bootstrap(true[kept], a[kept], b[kept], names, **options)
+    for name, record in alone.items():
+        for key, value in record.columns().items():
+            torch.testing.assert_close(found[name].columns()[key], value, rtol=1e-10, atol=0, msg=f"{name} {key}")

@@ -105,3 +105,29 @@ def test_results_name_groups(function: Any) -> None:
     several = function(ContingencyTables.from_labels(true, {"x": pred, "y": pred, "z": pred}, by=by), ["ari"], 20)
     assert several["ari"].clusterings is None
     assert "adjusted_rand           5" in str(several)
+
+
+def test_clusterings_of_the_same_items_are_no_groups() -> None:
+    true, runs = [0, 0, 1, 1, 2], {"a": [0, 0, 1, 1, 1], "b": [0, 1, 1, 2, 2], "c": [0, 0, 0, -1, 1]}
+    message = "^tables: expected groups of items, one table each .*by=ids.*; got [23] clusterings of the same items"
+    batch = [*runs.values()]
+    for tables in (
+        ContingencyTables.from_labels(true, batch),
+        ContingencyTables.from_labels(true, batch, absent_pred=-1),
+        ContingencyTables.from_labels(true, runs, noise_label=-1),
+        ContingencyTables.from_labels(true, runs)[:2],
+    ):
+        for call in (
+            lambda x: tce.bootstrap(x, ["purity"], resample="groups"),
+            lambda x: tce.pooled(x, ["purity"]),
+            lambda x: tce.paired_groups(x, x, ["purity"]),
+            lambda x: tce.paired_groups(x, x, ["purity"], macro=True),
+        ):
+            with pytest.raises(ValueError, match=message):
+                call(tables)
+    images = torch.tensor([[[0, 0], [1, 1]], [[0, 1], [1, 1]]])  # of other classes each
+    of_images = ContingencyTables.from_labels(images, images, item_dims=2)
+    assert tce.pooled(of_images, "purity")["purity"] == 1
+    assert tce.bootstrap(of_images, "purity", 9, resample="groups")["purity"].high == 1
+    counts = ContingencyTables(torch.tensor([[[2, 0], [0, 2]], [[1, 1], [0, 2]]]))  # nothing says what they are of
+    assert tce.pooled(counts, "purity")["purity"] == 7 / 8

@@ -20,8 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import torchclusteval as tce
 from tests.support import tagged_cuda
-from tests.support.fake_cuda import ON_DEVICE
-from tests.support.tagged_cuda import CudaTensor, tensors
+from tests.support.tagged_cuda import ON_DEVICE, CudaTensor, tensors
 from torchclusteval.common import kernels
 from torchclusteval.measures.registry import DEFAULT
 

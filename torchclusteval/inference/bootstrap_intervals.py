@@ -72,7 +72,8 @@ def bootstrap(
             an error (a pair that both sides join), so that intervals say little. Where none has, they are nan.
 
     Raises:
-        ValueError: float tables whose items are resampled, a single table whose groups are, a measure that grows with
+        ValueError: float tables whose items are resampled, a single table or clusterings of the same items whose groups
+            are, a measure that grows with
             the number of items where classes are named, or an option outside the values described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice
+from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
@@ -20,10 +22,12 @@ from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
-from torchclusteval.measures.one_sided import n_pred, pred_items, true_items
+from torchclusteval.labels.group_labels import as_objects
+from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.measures.one_sided import n_pred, pred_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import SumsOfGroups, evaluate_tables, pool
+from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -53,7 +57,8 @@ def paired_groups(
     Args:
         tables_a: ``(*batch, G, R, C)``, one table a group, as ``from_labels(..., by=ids)`` and ``from_documents`` make
             them; batch shapes of both broadcast.
-        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items.
+        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items. Tables do not hold the items: what is
+            compared are the ids of groups, and in each group the sizes of the classes (by name where both have names).
         measures: as in :func:`evaluate`; of a set, those that are not defined by sums over groups are left out unless
             ``macro``.
         n_resamples: how often groups are drawn, and swapped.
@@ -71,11 +76,12 @@ def paired_groups(
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
-        p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, whose least value is
-        ``2^(1 - G)`` where all are tried.
+        p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, and at least
+        ``2^(1 - G)``, as where all are tried.
 
     Raises:
-        ValueError: the groups or their items differ, there are fewer than two groups, or an option is not as described.
+        ValueError: the groups or their classes differ, the last batch dimension holds clusterings of the same items,
+            there are fewer than two groups, or an option is not as described.
 
     Degenerate: p is 1 where both clusterings score the same.
     Source: Noreen (1989), Computer-intensive methods for testing hypotheses; Koehn (2004), the paired bootstrap.
@@ -96,12 +102,11 @@ def paired_groups(
     select(measures)  # a mistake spares the tables
     check_tables(tables_a, "tables_a")
     check_tables(tables_b, "tables_b")
-    _check_groups(tables_a, tables_b)
+    shape = _check_groups(tables_a, tables_b)[:-1]
     sides = _sides(tables_a, tables_b, measures, macro, zero_division)
     flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), sides, strict=True)]
     pair = _Pair(flat[0], flat[1])
     groups = pair.n_elements
-    shape = torch.broadcast_shapes(*(tables.batch_shape[:-1] for tables in (tables_a, tables_b)))
     kept = list(sides[0][0].measures.values())
     one, other = (scored.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for scored in flat)
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
@@ -115,15 +120,15 @@ def paired_groups(
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
+    finest = 2.0 ** (1 - groups) if test == "permutation" else 0.0  # p-value of all swaps
     if correction is not None:
-        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * len(first)}
+        least = min(1.0, finest * (len(first) if correction == "holm" else 1))
         if not exact:
             sides_of_p = 1 if test == "permutation" else 2
-            compared = [x[first] for x in found.values()]
-            least = intervals.smallest_p_adjusted(
-                compared, n_resamples, correction, 1 - confidence_level, sides=sides_of_p
-            )
-            corrected["smallest_p_adjusted"] = least
+            compared, level = [x[first] for x in found.values()], 1 - confidence_level
+            drawn_least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=sides_of_p)
+            least = max(least, drawn_least)
+        corrected |= {"correction": correction, "smallest_p_adjusted": least}
     records = {}
     for name, difference in found.items():
         values = intervals.without_rounding(drawn[name], tolerances[name])
@@ -132,7 +137,7 @@ def paired_groups(
         if test == "permutation":
             tolerance = tolerances[name] + intervals.rounding_tolerance(difference)
             p_value = intervals.one_sided(swapped[name].abs(), difference.abs(), tolerance, upper=True)
-            p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value
+            p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value.clamp(min=finest)
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
@@ -168,8 +173,8 @@ def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> t
     return *distinct(numbers), (keys[0] == keys[1]).all(1)
 
 
-def _check_groups(a: ContingencyTables, b: ContingencyTables) -> None:
-    """Raise where the groups of both sides differ, or the items of a group."""
+def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
+    """The joint batch shape; raise where the groups of both sides differ, or the classes of a group."""
     if not a.batch_shape or not b.batch_shape or a.batch_shape[-1] != b.batch_shape[-1]:
         got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
         raise ValueError(f"tables_b: expected the groups of tables_a, the last batch dimension; got {got}")
@@ -177,13 +182,35 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> None:
     for one, other in zip(*([] if x is None else x for x in ids), strict=False):
         if one != other:
             raise ValueError(f"tables_b: expected the groups of tables_a in their order; got {other!r} for {one!r}")
-    items = [true_items(x) for x in (a, b)]
-    wrong = (items[0] != items[1]).reshape(-1, a.batch_shape[-1]).any(0).nonzero()
-    if len(wrong):
-        place = int(wrong[0])
+    try:
+        shape = broadcast_shapes(a.batch_shape, b.batch_shape)
+    except ValueError:
+        got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
+        raise ValueError(f"tables_b: expected batch shapes that broadcast to those of tables_a; got {got}") from None
+    vocabulary = None if a.classes is None or b.classes is None else Vocabulary()
+    (names, sizes), (others, other_sizes) = (_truth(x, vocabulary, max(a.shape[-2], b.shape[-2])) for x in (a, b))
+    wrong = ((names != others) | ~sizes.isclose(other_sizes, rtol=1e-9, atol=0.0)).any(-1).expand(shape)
+    if bool(wrong.any()):
+        place = int(wrong.nonzero()[:, -1].min())
         which = place if ids[0] is None else ids[0][place]
         remedy = "leave out the items that one side leaves out from both by mask="
-        raise ValueError(f"tables_b: expected the items of tables_a; group {which!r} has others ({remedy})")
+        raise ValueError(f"tables_b: expected the classes of tables_a; group {which!r} has others ({remedy})")
+    return shape
+
+
+def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) -> tuple[Tensor, Tensor]:
+    """Numbers and sizes of the classes of each group in the order of the numbers, ``(*batch, G, rows)``.
+
+    Without names, which not all tables have, the classes are in the order of their sizes, and have no numbers.
+    """
+    sizes = torch.nn.functional.pad(whole_class_sizes(tables), (0, rows - tables.shape[-2]))
+    if vocabulary is None:
+        return torch.zeros_like(sizes), sizes.sort(-1).values
+    names = np.asarray(as_objects(tables.classes, rows))
+    numbers = torch.from_numpy(vocabulary.numbers_of(names.ravel().tolist()).reshape(names.shape)).to(sizes.device)
+    numbers = torch.nn.functional.pad(numbers, (0, rows - names.shape[-1])).expand(sizes.shape)
+    numbers, order = numbers.masked_fill(sizes == 0, -1).sort(-1)
+    return numbers, sizes.gather(-1, order)
 
 
 Side = tuple[Scores, list[SumsOfGroups]]
@@ -195,6 +222,7 @@ def _sides(
     """Scores of both sides, and the sums that they follow from."""
     if not macro:
         return pool(a, measures, zero_division), pool(b, measures, zero_division)
+    check_are_groups(a)
     scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
     sums: tuple[list[SumsOfGroups], list[SumsOfGroups]] = ([], [])
     for name, measure in scores[0].measures.items():

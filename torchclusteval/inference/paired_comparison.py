@@ -124,11 +124,12 @@ def paired_bootstrap(
     first, places = distinct(all_pairs.fingerprints())
     same = all_pairs.same()
     pairs = all_pairs.select(first)
+    a, b = (x._drop_empty_groups(rows=True, columns=False) for x in (pairs.a, pairs.b))  # of the same classes
     estimates = {name: value.reshape(-1)[first] for name, value in found.items()}
     drawer = Drawer(
-        tables=[pairs.a, pairs.b],
+        tables=[a, b],
         items=lambda: _draws_of_items(pairs),
-        classes=lambda: PairedClassResampler(pairs.a, ClassResampler(pairs.b)),
+        classes=lambda: PairedClassResampler(a, ClassResampler(b)),
         wrong=pairs.differing_classes,
         estimates=estimates,
         options=bootstrap_options,

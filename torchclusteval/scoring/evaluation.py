@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.layouts import CellsElsewhereError, SpreadCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items
+from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
@@ -142,10 +144,24 @@ def split_applicable(
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
     if measure.integer_only and not tables.is_integer:
         return "needs integer counts, not weights or probabilities"
+    if isinstance(tables._cells, SpreadCells) and tables._cells.reduce is not None and _reads_cells(measure):
+        return "is no formula of sums, maxima and sizes and needs all cells in one place (see all_reduce)"
     assigns = measure.on_host and measure.family in ("matching", "coreference", "tracking")
     if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MAX_ASSIGNED_GROUPS:
         return f"needs an assignment of more than {_MAX_ASSIGNED_GROUPS} groups (name it to compute it all the same)"
     return None
+
+
+@cache
+def _reads_cells(measure: Measure) -> bool:
+    """Whether a measure reads the cells of tables one by one."""
+    row, column, counts = torch.tensor([[0, 0, 1], [0, 1, 1], [2, 1, 3]])
+    cells = SpreadCells(torch.Size(), (2, 2), row * 0, row, column, counts, 3, lambda x, _: x)
+    try:
+        measure(ContingencyTables._of(TableParts(cells)))
+    except CellsElsewhereError:
+        return True
+    return False
 
 
 @on_one_thread
@@ -189,7 +205,7 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
     One large document beside many small ones would give all of them its rows and columns.
     """
-    if tables.layout == "dense":
+    if tables.layout == "dense" or isinstance(tables._cells, SpreadCells):
         return values(tables)
     size, shape = tables.batch_shape.numel(), tables.shape[-2:]
     if size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
@@ -338,7 +354,8 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
         prediction joins pairs); nan without items.
 
     Raises:
-        ValueError: ``tables`` is a single table, or a measure that was named is not defined by sums.
+        ValueError: ``tables`` is a single table, the last batch dimension holds clusterings of the same items, or a
+            measure that was named is not defined by sums.
 
     Example:
         >>> tables = tce.ContingencyTables.from_labels([0, 0, 1, 0, 1], [0, 0, 1, 0, 0], by=["a", "a", "a", "b", "b"])
@@ -357,6 +374,7 @@ def pool(
     if not tables.batch_shape:
         expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
         raise ValueError(f"tables: {expected}; got a single table")
+    check_are_groups(tables)
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
     of_groups = [_sums(own, some, zero_division) for own, some in _sides(tables, kept)]
@@ -370,6 +388,20 @@ def pool(
     names = tables.names if len(tables.batch_shape) == 2 else None
     grouped = tables._n_grouped.sum(-1)
     return Scores(values, records, n_items, coverage, skipped, names, None, n_considered, n_grouped=grouped), of_groups
+
+
+def check_are_groups(tables: ContingencyTables) -> None:
+    """Raise where the last batch dimension holds clusterings of the same items, as far as tables of labels show it."""
+    classes = None if tables.groups is not None or tables.batch_shape[-1] < 2 else tables.classes
+    if classes is None or classes.ndim > 1:
+        return
+    sizes, seen = whole_class_sizes(tables), tables.n_considered
+    of_clusterings = (
+        tables.names is not None and tables._n_considered is not None and bool((seen == seen[..., :1]).all())
+    )
+    if of_clusterings or (bool((sizes == sizes[..., :1, :]).all()) and bool((sizes > 0).any())):
+        got = f"{tables.batch_shape[-1]} clusterings of the same items"
+        raise ValueError(f"tables: expected groups of items, one table each (from_labels(..., by=ids)); got {got}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,7 +457,7 @@ def with_parts(
         if chosen[measure]:
             expected = "measures that sums over groups define"
             got = f"{measure.name!r}, whose groups can only be averaged"
-            remedy = "evaluate(..., by=ids).macro(), macro=True or --macro"
+            remedy = "evaluate(..., by=ids).macro() or macro=True"
             raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
         skipped = {**skipped, measure.name: "is not defined by sums over groups"}
     return [measure for measure in kept if measure.parts is not None], skipped

@@ -4,7 +4,8 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import as_path, check_choice, check_count
-from torchclusteval.common.formatting import format_number
+from torchclusteval.common.checks import as_path, check_choice, check_count, is_listable
+from torchclusteval.common.formatting import brief, format_number
 from torchclusteval.common.numerics import DECIMALS, sum_reproducible
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.output import write_text
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.shapes import in_order_of
+from torchclusteval.labels.sources import is_missing
+from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.partitions import same_partitions
@@ -119,6 +123,7 @@ class Scores(Printed, ByName[Tensor]):
             n: how many.
             name: by which measure; None: as for :meth:`best`.
             within: ``(B,)`` a group for each clustering, such as its number of clusters: the ``n`` best of each group.
+                A mapping or a pandas Series goes by the names of clusterings, or by their numbers without names.
 
         Returns:
             Scores ``(n,)``, or fewer where there are fewer, with names: numbers where clusterings have none.
@@ -135,19 +140,39 @@ class Scores(Printed, ByName[Tensor]):
         order: list[int] = goodness.argsort(descending=True, stable=True).tolist()
         if within is None:
             return self._select(order[:n])
-        groups = within.tolist() if hasattr(within, "tolist") else list(within)
-        if len(groups) != len(order):
-            raise ValueError(f"within: expected a group for each of {len(order)} clusterings; got {len(groups)}")
-        by_group: dict[Any, list[int]] = {group: [] for group in sorted(set(groups))}
+        members: dict[int, list[int]] = {}
+        groups = self._numbers_of(within, "within")
         for i in order:
-            by_group[groups[i]].append(i)
-        return self._select([i for members in by_group.values() for i in members[:n]])
+            members.setdefault(groups[i], []).append(i)
+        return self._select([i for group in sorted(members) for i in members[group][:n]])
+
+    def _numbers_of(self, groups: Any, name: str) -> list[int]:
+        """The number of the group of each clustering, in natural order of the groups.
+
+        Raises:
+            ValueError: there is not one group for each clustering, by its name or number where groups have labels.
+        """
+        each = f"a group for each of {len(self.n_items)} clusterings"
+        known = range(len(self.n_items)) if self.clusterings is None else self.clusterings
+        given = in_order_of(known, groups, name, each)
+        if isinstance(given, (str, bytes, Set)) or not is_listable(given, name):
+            raise ValueError(f"{name}: expected {each}, in their order; got {brief(groups)}")
+        listed = given.tolist() if hasattr(given, "tolist") else list(given)
+        wrong = next((x for x in listed if not isinstance(x, Hashable) or is_missing(x)), None)
+        if len(listed) != len(known) or wrong is not None or None in listed:
+            got = len(listed) if len(listed) != len(known) else brief(wrong)
+            raise ValueError(f"{name}: expected {each}; got {got}")
+        vocabulary = Vocabulary()
+        numbers = vocabulary.numbers_of(listed)
+        found: list[int] = vocabulary.ranked()[1][numbers].tolist()
+        return found
 
     def distinct(
         self,
         labels_pred: Any,
         *,
         mask: Any = None,
+        weights: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
         item_dims: int | None = None,
@@ -157,6 +182,7 @@ class Scores(Printed, ByName[Tensor]):
         Args:
             labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
             mask: the items that were scored, as in :func:`evaluate`; items elsewhere may differ.
+            weights: as in :func:`evaluate`, to tell whether they are the items that were scored.
             noise_label: as in :func:`evaluate`, and so ``noise`` and ``item_dims``.
             noise: what becomes of noise.
             item_dims: dimensions of items.
@@ -165,7 +191,8 @@ class Scores(Printed, ByName[Tensor]):
             Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
 
         Raises:
-            ValueError: labels are not ``(B, N)``, one row for each score, or have other names or another order.
+            ValueError: labels are not ``(B, N)``, one row for each score, of the items that were scored, or have other
+                names or another order.
 
         >>> runs = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]]
         >>> found = tce.evaluate([0, 0, 1, 1], runs, ["ami", "ari"]).distinct(runs)
@@ -175,13 +202,14 @@ class Scores(Printed, ByName[Tensor]):
         0               2          1.0000         1.0000
         2               1          0.0000         0.0000
         """
-        options = {"mask": mask, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
-        first = same_partitions(labels_pred, self.clusterings, **options)
+        options = {"mask": mask, "weights": weights, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
+        considered = (self.n_items / self.coverage).nan_to_num(0.0)
+        first = same_partitions(labels_pred, self.clusterings, considered, **options)
         if self.batch_shape != (len(first),):
             got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
             raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")
-        places = list(dict.fromkeys(first))
-        return self._select(places, count=torch.tensor([first.count(i) for i in places], device=self.n_items.device))
+        count = Counter(first)
+        return self._select([*count], count=torch.tensor([*count.values()], device=self.n_items.device))
 
     def best(self, name: str | None = None) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.

@@ -20,7 +20,7 @@ from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables, with_zero_division
 from torchclusteval.scoring.scores import Scores
-from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
+from torchclusteval.streaming.distributed import all_gather_objects, group_ranks, rank_and_size
 from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
 
@@ -309,7 +309,21 @@ class ContingencyAccumulator:
         ranks = group_ranks(group)
         if ranks is None:
             return self
-        shared = all_gather_objects((self._settings() | {"names": self._names}, self._ranks), group)
+        so_far = self._ranks or ()
+        self._join(group, ranks)
+        if self._ranks not in (None, ranks):
+            self._state, self._reduced = self._all(), None
+        state, fresh = self._state.all_reduce(group), self._empty()
+        if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
+            fresh.expect_kinds_of(state)
+        self._state = fresh
+        self._reduced = self._sum(self._reduced, state)
+        self._ranks = sorted({*ranks, *so_far})
+        return self
+
+    def _join(self, group: Any, ranks: list[int], **asked: Any) -> None:
+        """Make sure that the ranks are alike, take the names and groups of the others, and settle earlier sums."""
+        shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks), group)
         _expect_agreement([settings for settings, _ in shared], ranks)
         before = [sums for _, sums in shared]
         for sums in before:
@@ -322,15 +336,44 @@ class ContingencyAccumulator:
         groups = next((settings["by"] for settings, _ in shared if settings["by"] is not None), None)
         if self._has_groups is None and groups is not None:
             self._start(groups=groups)
-        if self._ranks not in (None, ranks):
-            self._state, self._reduced = self._all(), None
-        state, fresh = self._state.all_reduce(group), self._empty()
-        if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
-            fresh.expect_kinds_of(state)
-        self._state = fresh
-        self._reduced = self._sum(self._reduced, state)
-        self._ranks = sorted({*ranks, *(self._ranks or ())})
-        return self
+
+    @_locked
+    def scores(self, measures: Selection = None, *, group: Any = None, zero_division: float | None = None) -> Scores:
+        """Score the tables so far; with a group those of all its ranks, whose cells are never all in one place.
+
+        Each rank sends its cells to those that a hash of class and cluster names, so that each cell is on one rank.
+        The sizes of classes and clusters and the sums and maxima of measures are then added up: a rank holds its share
+        of the cells, and a few numbers for each class and each cluster. Every rank of the group must call it, with the
+        same measures, and gets the same scores; the accumulator stays as it is.
+
+        Args:
+            measures: as in ``evaluate``.
+            group: a process group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``; None: the
+                chunks of this process alone.
+            zero_division: as in ``evaluate``.
+
+        Returns:
+            The scores of ``evaluate``, within 1e-12. Of a set, measures that are no formula of sums, maxima and sizes
+            (one-to-one matching, reduced mutual information) are left out (``scores.skipped``).
+
+        Raises:
+            ValueError: such a measure was named; the tables are those of groups of items, or of
+                ``noise="singletons"``, without sizes; the ranks are not alike, as for :meth:`all_reduce`.
+
+        >>> accumulator = tce.ContingencyAccumulator().update([0, 0, 1], [0, 1, 1])
+        >>> accumulator.scores("purity")["purity"]
+        tensor(0.6667, dtype=torch.float64)
+        """
+        chosen = with_zero_division(select(measures), zero_division)
+        ranks = None if group is None else group_ranks(group)
+        if ranks is None:
+            tables = self.tables()
+        else:
+            self._join(group, ranks, measures=tuple(measure.name for measure in chosen))
+            own = self._state if self._ranks == ranks and rank_and_size()[0] != ranks[0] else self._all()
+            tables = own.spread(group)
+            tables.names = self._names
+        return evaluate_tables(tables, measures, zero_division=zero_division)
 
     def _sum(self, *states: State | None) -> State:
         total = self._empty()

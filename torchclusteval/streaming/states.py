@@ -3,13 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, SpreadCells
+from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.threads import on_one_thread
@@ -27,12 +29,20 @@ from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.groups_of_items import ItemGroups
 from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
-from torchclusteval.streaming.distributed import all_gather_objects, all_gather_ragged, all_reduce_sum
+from torchclusteval.streaming.distributed import (
+    all_gather_objects,
+    all_gather_ragged,
+    all_reduce_sum,
+    all_to_all,
+    raised_together,
+)
 from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, cell_keys
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
 from torchclusteval.tables import ContingencyTables
 
 Absent = tuple[AbsentGroup | None, AbsentGroup | None]
+_SENT_CELLS = 1 << 21  # cells of a rank that travel at a time
+_ODD = -7046029254386353131  # 2^64 over the golden ratio, which spreads the keys of cells
 
 
 class FixedState:
@@ -94,6 +104,10 @@ class FixedState:
     def all_reduce(self, group: Any) -> "FixedState":
         self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
         return self
+
+    def spread(self, group: Any) -> ContingencyTables:
+        """The tables of all ranks, without a change of this state."""
+        return copy(self).all_reduce(group).tables()
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
@@ -249,6 +263,50 @@ class GrowingState:
         joint.cells = GrowingCells(LabelledCells.unpack(torch.cat(parts), dtype).merged())
         (joint._considered,) = all_reduce_sum([joint._considered], group)
         return joint
+
+    @on_one_thread
+    def spread(self, group: Any) -> ContingencyTables:
+        """The tables of all ranks, each of whose cells one rank holds: which one a hash of its labels says."""
+        if self._groups is not None or self._options.noise == "singletons":
+            got = "groups of items (by)" if self._groups is not None else "noise='singletons'"
+            raise ValueError(f"group: expected tables whose cells can be spread; got {got} (see all_reduce)")
+        joint = self._empty()
+        for head in all_gather_objects(self._head, group):
+            joint._take(*head)
+        cells, (maps, _) = self.cells.merged(), joint._take(*self._head)
+        own = [
+            x if new is None else new.to(x.device)[x]
+            for x, new in zip((cells.classes, cells.clusters), maps, strict=True)
+        ]
+        classes, clusters = (torch.cat(all_gather_ragged(x[:, None], group)).unique() for x in own)
+        last, zero = torch.tensor([self._size - 1]), torch.tensor([0])
+        cell_keys(last, zero, zero, (len(classes), len(clusters)))  # which all ranks refuse where they are too many
+        joint.cells = GrowingCells(
+            replace(LabelledCells.empty(cells.counts.dtype, self.device), classes=classes, clusters=clusters)
+        )
+        ranks = all_gather_objects(len(cells), group)
+        for start in range(0, max(ranks), _SENT_CELLS):
+            keys, counts = (x[start : start + _SENT_CELLS] for x in (cells.keys, cells.counts))
+            keys = LabelledCells(keys, counts, *own)._keys_among(classes, clusters)
+            owner = (keys * _ODD).bitwise_right_shift(32).remainder(len(ranks))
+            keys, counts = all_to_all(torch.stack([keys, counts.view(torch.int64)], 1), owner, group).mT.contiguous()
+            joint.cells.add(LabelledCells(keys, counts.view(cells.counts.dtype), classes, clusters))
+        with raised_together(group):
+            listed = joint._listed()
+        joint.cells = GrowingCells(LabelledCells.empty(cells.counts.dtype, self.device))  # frees them
+        own_cells, labels = listed.cells(self._batch_shape, False), listed.labels
+        tables = _split_tables(own_cells, self.n_considered, listed.absent, labels)
+        everywhere = sum(all_gather_objects(len(listed.table), group))
+
+        def reduced(x: Tensor, maximum: bool = False) -> Tensor:
+            return all_reduce_sum([x], group, maximum)[0]
+
+        shape, margins = tables._cells.shape, tables._margins
+        return tables._replace(
+            cells=SpreadCells(self._batch_shape, shape, *tables.cells(), everywhere, reduced),
+            considered=reduced(tables.n_considered),
+            margins=None if margins is None else Margins(*map(reduced, margins.tensors)),
+        )
 
     def _empty(self) -> "GrowingState":
         by = self._groups is not None
