@@ -77,6 +77,8 @@ class BootstrapOptions:
         """Score draws of cells or groups or, where given, of the items of the same tables."""
         source = cells if items is None else items
         values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress)
+        if source.drawn == "groups":  # those without a score were drawn
+            values = {name: torch.where(x.isnan(), estimates[name].reshape(-1), x) for name, x in values.items()}
         skew = cells.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
         unit = "groups" if source.drawn == "groups" else "items"

@@ -16,7 +16,7 @@ from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, 
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import adjust_once, note_same
+from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -94,8 +94,9 @@ def paired_bootstrap(
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0. Equal pairs count as one comparison. ``settings`` and ``notes`` say what was drawn,
-        what the intervals are of and what is wrong with some, as those of :func:`bootstrap`.
+        clusterings and never 0. Where it stops above .001 for want of draws, ``notes`` say how many it takes. Equal
+        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals are of and
+        what is wrong with some, as those of :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.
@@ -179,13 +180,14 @@ def paired_bootstrap(
             p_adjusted=p_adjusted,
             resamples=values if keep_resamples else None,
         )
+    of_items = [record.p_value for name, record in records.items() if drawn.units[name] != "classes"]
     return ResultsByMeasure(
         records=records,
         settings=drawn.settings() | corrected,
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=(*drawn.notes, *note_same(same, all_pairs.names)),
+        notes=(*drawn.notes, *note_few_draws(of_items, n_resamples, 2), *note_same(same, all_pairs.names)),
     )
 
 
