@@ -279,9 +279,7 @@ def test_weights(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mask", "weights"])
-@pytest.mark.parametrize(
-    "value", [{1, 2}, "1111", 1, True, [1j] * 4, [Decimal(1)] * 4, ["1"] * 4, DATES, [[1], [1, 2]]]
-)
+@pytest.mark.parametrize("value", [{1, 2}, "1111", 1, True, [1j] * 4, ["1"] * 4, DATES, [[1], [1, 2]]])
 def test_masks_and_weights_that_are_refused(name: str, value: Any) -> None:
     options: dict[str, Any] = {name: value}
     with pytest.raises(ValueError, match=f"^{name}: expected"):
