@@ -178,7 +178,7 @@ SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
     ),
     (
         PERFORMANCE,
-        "take # GB beside the labels with 100 classes, # GB with as many classes as clusters",
+        "take # GB in addition to the labels with 100 classes, # GB with as many classes as clusters",
         "limits",
         lambda found: [row["peak_mb"] / 1000 for row in found["rows"][1:3]],
     ),
