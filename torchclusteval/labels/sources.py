@@ -90,13 +90,9 @@ def read_labels(labels: Any, name: str) -> LabelSource:
 
 def tensors_in(labels: Any) -> list[Tensor]:
     """The tensors that decide where labels are counted."""
-    if isinstance(labels, Tensor):
-        return [labels]
-    if isinstance(labels, np.ndarray):
-        return []
     if isinstance(labels, Mapping):
         labels = list(labels.values())
-    first = labels[:1] if isinstance(labels, (list, tuple)) else ()
+    first = labels[:1] if isinstance(labels, (list, tuple)) else [labels]
     return [x for x in first if isinstance(x, Tensor)]
 
 
