@@ -118,13 +118,9 @@ def is_missing(x: Any) -> bool:
 
 
 def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> np.ndarray:
-    """A NumPy array.
+    """What users give as numbers, labels or booleans as a NumPy array.
 
-    Args:
-        x: what users give as numbers, labels or booleans.
-        name: of the argument.
-        exact: avoid conversions that change labels.
-        turned: a data frame is items by clusterings, and its transpose is wanted.
+    ``exact``: no conversion changes labels. ``turned``: of a data frame, items by clusterings, the transpose is wanted.
     """
     check_unmasked(x, name)
     if isinstance(x, np.ndarray):
