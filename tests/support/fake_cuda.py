@@ -31,6 +31,15 @@ class FakeGenerator:
         assert isinstance(seed, int)
         return self
 
+    def initial_seed(self) -> int:
+        return 0
+
+    def get_state(self) -> None:
+        return None
+
+    def set_state(self, state: None) -> None:
+        assert state is None
+
 
 def drawing(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function of torch that draws numbers, for fake generators.
