@@ -290,7 +290,9 @@ def test_each_table_has_its_own_unit_and_notes_name_it() -> None:
     assert [line[-1] for line in lines if line[0] == "v_measure"] == ["no", "yes", "no"]
     one = found["v_measure"]
     assert (one.low[0], one.high[0]) == (one.low[2], one.high[2])  # the same partition
-    with pytest.warns(UserWarning, match=r"one standard error from the estimate of v_measure, adjusted_rand for 'chance': near"):
+    with pytest.warns(
+        UserWarning, match=r"one standard error from the estimate of v_measure, adjusted_rand for 'chance': near"
+    ):
         found = tce.bootstrap(
             tce.ContingencyTables.from_labels(true % 5, {"good": good % 5, "chance": rng.integers(0, 5, 6000)}),
             ["v_measure", "ari"], 200, rng=0,

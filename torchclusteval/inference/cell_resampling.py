@@ -13,7 +13,7 @@ from torch import Tensor
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import intervals
-from torchclusteval.inference.draws import multinomial
+from torchclusteval.inference.draws import multinomial, shares_of, split
 from torchclusteval.inference.resampling import Values, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
@@ -49,9 +49,10 @@ class CellResampler(ABC):
         if len(rows) == 1:
             return multinomial(rows[:, : widths[0]], count, generator)
         drawn, state = rows.new_zeros(count, *rows.shape), generator.get_state()
+        sums, shares = shares_of(rows)
         for i, width in enumerate(widths):
             generator.set_state(state)
-            drawn[:, i, :width] = multinomial(rows[i : i + 1, :width], count, generator)[:, 0]
+            drawn[:, i, :width] = split(sums[i], [share[i] for share in shares], width, count, generator)
         return drawn
 
     def accelerations(self, measures: Sequence[Measure]) -> Values:
