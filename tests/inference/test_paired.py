@@ -146,7 +146,7 @@ def test_pairs_of_different_items_are_drawn_by_cells() -> None:
     true, a, b = three_labels()
     mask = np.ones((2, 120), dtype=bool)
     assert isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
-    same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
+    same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask, rng=0)
     mask[1, 3] = False
     assert not isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
     other = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)

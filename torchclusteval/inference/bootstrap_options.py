@@ -79,7 +79,7 @@ class BootstrapOptions:
         progress: Progress | None,
     ) -> "Resamples":
         """Score draws of items or groups."""
-        widths = source.widths if isinstance(source, CellResampler) else None
+        widths = [cells for cells, _ in source.sizes] if isinstance(source, CellResampler) else None
         values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress, widths)
         skew = source.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}

@@ -1,6 +1,7 @@
 """Bootstrap that resamples cells: items drawn with replacement are a multinomial sample over the cells of a table.
 
 Every table is drawn by itself, with the same random numbers, so its draws do not depend on the others of the batch.
+Few items are drawn one by one, which tables of as many items share; cells are runs of them.
 """
 
 from abc import ABC, abstractmethod
@@ -13,12 +14,14 @@ from torch import Tensor
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import intervals
-from torchclusteval.inference.draws import multinomial, shares_of, split
+from torchclusteval.inference.draws import items_before, shares_of, split
 from torchclusteval.inference.resampling import Values, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
 ALWAYS_DENSE_CELLS = 4096  # up to this many cells a table may always be drawn dense
+_ITEMS_PER_CELL = 50  # up to so many the items are drawn: alone a table may take twice as long, many take a fraction
+_MAX_LISTED = 1 << 14  # items that are drawn one by one: a block of 256 draws is then 16 MB
 _MAX_JACKKNIFE_CELLS = 10_000
 _JACKKNIFE_BLOCK_CELLS = 1 << 20  # cells of the tables less one item that are scored at a time
 
@@ -28,7 +31,7 @@ class CellResampler(ABC):
     """Multinomial draws over the non-empty cells of each table of a flattened batch."""
 
     counts: Tensor  # (B, Z) int64; zeros pad
-    widths: Sequence[int]  # cells of each table before the padding
+    sizes: Sequence[tuple[int, int]]  # cells of each table before the padding, and items
     shared = False
 
     @property
@@ -45,15 +48,22 @@ class CellResampler(ABC):
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         """``(count, tables, Z)``; of one table without the padding."""
-        rows, widths = self.counts[at], self.widths[at]
-        if len(rows) == 1:
-            return multinomial(rows[:, : widths[0]], count, generator)
-        drawn, state = rows.new_zeros(count, *rows.shape), generator.get_state()
-        sums, shares = shares_of(rows)
-        for i, width in enumerate(widths):
-            generator.set_state(state)
-            drawn[:, i, :width] = split(sums[i], [share[i] for share in shares], width, count, generator)
-        return drawn
+        rows, sizes, state = self.counts[at], self.sizes[at], generator.get_state()
+        drawn, (sums, shares) = rows.new_zeros(count, *rows.shape), shares_of(rows)
+        before: dict[int, Tensor] = {}
+        for i, (row, (cells, items)) in enumerate(zip(rows, sizes, strict=True)):
+            if items == 0:
+                continue
+            if items > min(_MAX_LISTED, _ITEMS_PER_CELL * cells):
+                generator.set_state(state)
+                drawn[:, i, :cells] = split(sums[i], [share[i] for share in shares], cells, count, generator)
+                continue
+            if items not in before:
+                generator.set_state(state)
+                before[items] = items_before(items, count, generator)
+            ends = before[items][:, row[:cells].cumsum(0)].long()
+            drawn[:, i, :cells] = ends.diff(dim=1, prepend=ends.new_zeros(count, 1))
+        return drawn if len(rows) > 1 else drawn[..., : sizes[0][0]]
 
     def accelerations(self, measures: Sequence[Measure]) -> Values:
         """From the tables less one item of each non-empty cell."""
@@ -118,12 +128,18 @@ def resampled_cells(tables: ContingencyTables) -> ResampledCells:
     size, cells = tables.batch_shape.numel(), shape[0] * shape[1]
     batch, row, column, count = tables.cells()
     filled = torch.bincount(batch, minlength=size)
-    widths = filled.tolist()
-    if min(widths, default=0) == cells:
-        return ResampledCells(count.reshape(size, cells), widths, shape, keys=None, is_dense=True)
+    fewest = int(filled.min()) if size else 0
+    if fewest == cells:
+        counts = count.reshape(size, cells)
+        return ResampledCells(counts, sizes_of(counts), shape, keys=None, is_dense=True)
     keys, counts = pad_rows(batch, filled, (row * shape[1] + column, count), (cells, 0))
-    is_dense = cells <= max(ALWAYS_DENSE_CELLS, 4 * min(widths, default=0))
-    return ResampledCells(counts, widths, shape, keys, is_dense)
+    is_dense = cells <= max(ALWAYS_DENSE_CELLS, 4 * fewest)
+    return ResampledCells(counts, sizes_of(counts), shape, keys, is_dense)
+
+
+def sizes_of(counts: Tensor) -> list[tuple[int, int]]:
+    """Non-empty cells and items of each row."""
+    return [*zip((counts > 0).sum(-1).tolist(), counts.sum(-1).tolist(), strict=True)]
 
 
 def pad_rows(batch: Tensor, sizes: Tensor, lists: Sequence[Tensor], fillers: Sequence[int]) -> list[Tensor]:

@@ -15,7 +15,7 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
-from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
+from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells, sizes_of
 from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler, trimmed
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
 from torchclusteval.inference.repeats import adjust_once, note_same
@@ -350,8 +350,7 @@ class _ThreeWayCells(CellResampler):
 def _draws_of_items(pairs: _Pairs) -> _ThreeWayCells | ItemResampler:
     counts, keys_a, keys_b = pairs.three_way()
     sides = (resampled_cells(pairs.a), resampled_cells(pairs.b))
-    widths = (counts > 0).sum(-1).tolist()
-    cells = _ThreeWayCells(counts, widths, sides, (sides[0].positions(keys_a), sides[1].positions(keys_b)))
+    cells = _ThreeWayCells(counts, sizes_of(counts), sides, (sides[0].positions(keys_a), sides[1].positions(keys_b)))
     return _item_resampler(pairs, cells) or cells
 
 
@@ -370,7 +369,7 @@ def _item_resampler(pairs: _Pairs, cells: _ThreeWayCells) -> ItemResampler | Non
             return None
         codes = [x[..., kept[0]] for x in codes]
     items = codes[0].shape[-1]
-    if not is_cheaper(items, size, sum(cells.widths)):
+    if not is_cheaper(items, size, sum(own for own, _ in cells.sizes)):
         return None
     a, b = (
         item_tables(*_flatten_pairs(codes[0], pred, pairs.batch_shape), tables.shape[-2:])
