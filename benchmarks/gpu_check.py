@@ -49,6 +49,7 @@ def sections(device: torch.device, small: bool, result: dict[str, Any]) -> dict[
     sizes = speed.SMALL if small else speed.FULL
     batches = 20 if small else RANDOM_BATCHES
     return {
+        "kernels are right": lambda: correctness.check_kernels(device),
         "counting is right": lambda: correctness.check_counting(device),
         "nothing waits": lambda: correctness.check_waiting(device),
         "tests": lambda: correctness.check_tests(device),

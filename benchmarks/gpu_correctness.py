@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 import torchclusteval as tce
+from torchclusteval.common import kernels as launches
 from torchclusteval.labels.encoding import EncodedPair, encode
 from torchclusteval.labels.options import LabelOptions
 
@@ -160,6 +161,13 @@ def check_counting(device: torch.device) -> Check:
                 if not torch.equal(counts, expected):
                     failures.append(f"{name} {dtype} {kernel}: {int((counts != expected).sum())} cells differ")
     return {"checked": checked, "not_supported": unable, "failures": failures[:SHOWN]}
+
+
+def check_kernels(device: torch.device) -> Check:
+    """Every Triton kernel against its torch operations, on its sample."""
+    names = sorted(launches.KERNELS) if device.type == "cuda" else []
+    faults = {name: launches.find_fault(name, device) for name in names}
+    return {"checked": len(faults), "failures": [f"{name}: {fault}" for name, fault in faults.items() if fault]}
 
 
 # --- nothing waits --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""External evaluation of clusterings, many at once, on PyTorch tensors.
+"""Compare clusterings with a known truth, hundreds at a time, on PyTorch tensors.
 
 Labels become contingency tables, one for each clustering of a batch; every measure is a function of tables.
 """
@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` imports each n
         adjusted_rand_by_class,
         compile,
         evaluate,
+        evaluate_sums,
         evaluate_tables,
         match,
         matched_scores,
@@ -80,6 +81,7 @@ __all__ = [
     "evaluate",
     "evaluate_overlapping",
     "evaluate_stream",
+    "evaluate_sums",
     "evaluate_tables",
     "match",
     "matched_scores",

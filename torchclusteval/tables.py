@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
@@ -23,20 +22,23 @@ from torchclusteval.cells.pairs import (
 )
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
+from torchclusteval.cells.sums import launched, sums_on_device
 from torchclusteval.common.checks import check_bools, index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.common.warn import warn
 from torchclusteval.counting import dispatch
+from torchclusteval.counting import groups as listed_groups
 from torchclusteval.counting.by_group import count_by_group
-from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
 from torchclusteval.counting.no_counts import axes_of, check_no_proportions, check_no_totals
 from torchclusteval.counting.soft import expected_counts
+from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
+from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.labels.sources import Names
@@ -144,10 +146,10 @@ class ContingencyTables:
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = labels.encode(labels_true, labels_pred, options, margins=True, void=True)
+        pair = encode(labels_true, labels_pred, options, margins=True, void=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
-            groups = labels.read_groups(options, pair)
+            groups = read_groups(options, pair)
             may_sync = options.validate
             parts, packed = count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
             sizes = (True, True) if packed else sizes
@@ -236,7 +238,7 @@ class ContingencyTables:
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[2, 0], [0, 1]], [1, 0], [0, 1])
         """
-        return cls._of(read_groups(true_groups, pred_groups, on_duplicate, layout))
+        return cls._of(listed_groups.read_groups(true_groups, pred_groups, on_duplicate, layout))
 
     @classmethod
     def from_documents(
@@ -254,7 +256,7 @@ class ContingencyTables:
         Raises:
             ValueError: as :meth:`from_groups`; the message names the document.
         """
-        return cls._of(read_documents(true_documents, pred_documents, on_duplicate, layout))
+        return cls._of(listed_groups.read_documents(true_documents, pred_documents, on_duplicate, layout))
 
     @classmethod
     def from_intervals(cls, true: Any, pred: Any, *, layout: str = "auto") -> "ContingencyTables":
@@ -337,14 +339,22 @@ class ContingencyTables:
     @property
     def _cells_per_table(self) -> int:
         """Stored cells per table, on average and at least 1: the size of one cell quantity of one table."""
-        return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
+        size = 1 if self.layout == "dense" else max(1, self.batch_shape.numel())
+        return max(1, self._cells.blocking_size // size)
 
     @lazy_property
+    def _launched(self) -> dict[str, Any] | None:
+        """Properties and what measures share by name, where a device gives all in one launch; None elsewhere."""
+        return sums_on_device(self._cells)
+
+    @lazy_property
+    @launched
     def class_sizes(self) -> Tensor:
         """Items of each class, ``(*batch, R)``."""
         return self._cells.row_sizes()
 
     @lazy_property
+    @launched
     def cluster_sizes(self) -> Tensor:
         """Items of each cluster, ``(*batch, C)``."""
         return self._cells.column_sizes()
@@ -353,6 +363,7 @@ class ContingencyTables:
         return self.class_sizes, self.cluster_sizes, self.n_items
 
     @lazy_property
+    @launched
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
         return self._cells.totals() if isinstance(self._cells, SparseCells) else self.class_sizes.sum(-1)
@@ -368,26 +379,31 @@ class ContingencyTables:
         return self._n_items_f64 / (self._n_items_f64 if self._n_considered is None else self._n_considered.double())
 
     @lazy_property
+    @launched
     def n_classes(self) -> Tensor:
         """Non-empty rows, ``(*batch,)`` int64."""
         return self.class_sizes.count_nonzero(-1)
 
     @lazy_property
+    @launched
     def n_clusters(self) -> Tensor:
         """Non-empty columns, ``(*batch,)`` int64."""
         return self.cluster_sizes.count_nonzero(-1)
 
     @lazy_property
+    @launched
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
         return self.sum(lambda cell: cell.count.sign()).long()
 
     @lazy_property
+    @launched
     def empty(self) -> Tensor:
         """Whether the table has no items, or (float tables) a nan among its cells, ``(*batch,)`` bool."""
         return self.n_items == 0 if self.is_integer else ~(self.n_items > 0)
 
     @lazy_property
+    @launched
     def identical(self) -> Tensor:
         """Whether both sides are the same partition, ``(*batch,)`` bool."""
         same = (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
@@ -408,6 +424,7 @@ class ContingencyTables:
         return are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
 
     @lazy_property
+    @launched
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement, without overflow or cancellation."""
         exact = self._most_items is not None and self._most_items <= MAX_SQUARED
@@ -471,6 +488,7 @@ class ContingencyTables:
     # --- quantities for measures --------------------------------------------------------------------------
 
     @lazy_property
+    @launched
     def _n_items_f64(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()
@@ -586,15 +604,6 @@ class ContingencyTables:
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
         return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
 
-    def _crop(self, keys: Tensor, size: int) -> "ContingencyTables":
-        """The sparse tables at ``keys`` of the flattened batch, without labels, of the first rows and columns."""
-        tables = self._select(self._cells.select(keys), keys)
-        rows, columns = (min(x, size) for x in self.shape[-2:])
-        kept = (torch.arange(x, device=self.device) for x in (rows, columns))
-        margins = None if tables._margins is None else tables._margins.keep_groups(*kept)
-        assert isinstance(tables._cells, SparseCells)
-        return self._of(TableParts(tables._cells.crop(rows, columns), tables._n_considered, margins=margins))
-
     def _narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
         keys = torch.arange(start, start + length, device=self.device)
@@ -648,19 +657,15 @@ class ContingencyTables:
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
-        margins = self._margins
-        kept_rows = used_groups(self.class_sizes if margins is None else self.whole_class_sizes) if rows else None
-        kept_columns = None
-        if columns:
-            kept_columns = used_groups(self.cluster_sizes if margins is None else self.whole_cluster_sizes)
-        if kept_rows is kept_columns is None:
-            return self
-        margins = None if margins is None else margins.keep_groups(kept_rows, kept_columns)
-        return self._keep_groups(kept_rows, kept_columns, margins)
+        kept = used_groups(self.whole_class_sizes) if rows else None
+        return self._keep_groups(kept, used_groups(self.whole_cluster_sizes) if columns else None)
 
-    def _keep_groups(self, rows: Tensor | None, columns: Tensor | None, margins: Margins | None) -> "ContingencyTables":
-        """Only the rows and columns with these indices; None: all."""
+    def _keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "ContingencyTables":
+        """Only the rows and columns with these indices, which hold all items; None: all."""
+        if rows is columns is None:
+            return self
         cells, classes, clusters = self._cells, self.classes, self.clusters
+        margins = None if self._margins is None else self._margins.keep_groups(rows, columns)
         if rows is not None:
             cells, classes = cells.keep_rows(rows), select_groups(classes, rows)
         if columns is not None:

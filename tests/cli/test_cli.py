@@ -20,7 +20,7 @@ from torchclusteval.cli import declarations as known
 from torchclusteval.cli.commands.demo import DATA
 from torchclusteval.cli.printing import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
-from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.options import NOISE
 from torchclusteval.overlap.files import LAYOUTS
 
 PACKAGE = Path(tce.__file__).parent
@@ -329,8 +329,7 @@ def test_help_loads_nothing() -> None:
 
 def test_help_names_what_the_package_knows() -> None:
     assert known.FAMILIES.split(", ") == [*tce.measures.FAMILIES, *tce.measures.ONE_SIDED]
-    policies = tuple(policy.value for policy in NoisePolicy)
-    assert (policies, CORRECTIONS, LAYOUTS) == (known.NOISE_POLICIES, known.CORRECTIONS, known.LAYOUTS)
+    assert (NOISE, CORRECTIONS, LAYOUTS) == (known.NOISE_POLICIES, known.CORRECTIONS, known.LAYOUTS)
 
 
 SCORE = ("score", "TABLE", "--truth", "truth")

@@ -74,11 +74,19 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
     for text, message in (
         ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5'"),
         ("e1,2\ne1,3\n", "weights.csv: line 2: expected each class once; got 'e1' again"),
-        ("a,b\ne1\n", "line 2: expected lines class,weight; got 'e1'"),
-        ("".join(f"e{x},0\n" for x in range(30)), "weights: expected a positive number for each class; got 0.0"),
+        ("a,b\ne1\n", "line 2: expected 2 cells, as in the first line; got 1"),
+        ("e1\ne5\n", "weights.csv: expected lines class,weight; got 1 cells"),
+        ("e1,2,8\ne5,2,9\n", "weights.csv: expected lines class,weight; got 3 cells"),
+        ("e1,1_0\n", "weights.csv: line 1: expected a positive number after 'e1'; got '1_0'"),
+        ("e5,1\ne1,1_0\n", "weights.csv: line 2: expected a positive number; got '1_0'"),
+        ("e5,1\ne1,inf\n", "weights.csv: line 2: expected a positive number; got 'inf'"),
+        ("e5,1\ne1,NA\n", "weights.csv: line 2: expected a positive number; got 'none'"),
+        ("".join(f"e{x},0\n" for x in range(30)), "weights.csv: line 1: expected a positive number; got '0'"),
     ):
         weights.write_text(text)
         assert message in error(*asked, "--weights", str(weights))
+    weights.write_text("e1,2\n", encoding="utf-16")
+    assert "weights.csv: expected UTF-8 text; got UTF-16" in error(*asked, "--weights", str(weights))
     assert "--weights: expected uniform, size or a file" in error(*asked, "--weights", "equal")
     assert "--weights" in error(*asked)
     assert "--measures: expected names of" in error(*asked, "--weights", "size", "--measures", "")
@@ -116,3 +124,40 @@ def test_noise_stays_in_the_sample(run: Any, tmp_path: Path) -> None:
     ]
     rows = {row["measure"]: row["estimate"] for row in run(*asked).json["estimates"]}
     assert (rows["pair_precision"], rows["pair_recall"]) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e307, 1e-300])
+@pytest.mark.parametrize("kind", ["csv", "semicolons", "numbers", "parquet"])
+def test_files_of_weights(run: Any, tmp_path: Path, kind: str, scale: float) -> None:
+    """By hand: of three classes a factor of all weights changes nothing; a class without items is named."""
+    labels = {"a": "1", "b": "2", "c": "3"} if kind == "numbers" else {x: x for x in "abc"}
+    records = tmp_path / "records.csv"
+    records.write_text("t,k\n" + "".join(f"{labels[x]},{k}\n" for x, k in ("a1", "a1", "b2", "b2", "c3", "c4")))
+    rows = [(labels[x], w * scale) for x, w in (("a", 0.5), ("b", 1.5), ("c", 2.0))] + [("zz", 1.0)]
+    path = tmp_path / ("weights.parquet" if kind == "parquet" else "weights.csv")
+    if kind == "parquet":
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.table({"entity": [x for x, _ in rows], "w": [w for _, w in rows]}), path)
+    else:
+        text = "".join(f"{'0' * (kind == 'numbers') + x},{w!r}\n" for x, w in rows)
+        path.write_text("entity;w\n" + text.replace(",", ";") if kind == "semicolons" else text)
+    asked = ["--truth", "t", "--measures", "exact_cluster_recall", "--format", "json", "--weights", str(path)]
+    found = run("estimate", str(records), *asked)
+    assert "1 of 4 classes have no items, such as" in found.err
+    # Weighted share of whole clusters, (.5 + 1.5) / 4, and its correction of the bias of a ratio.
+    mean = 4 / 3
+    residuals = [(w * (found_whole - 0.5)) / mean for w, found_whole in ((0.5, 1), (1.5, 1), (2.0, 0))]
+    bias = sum(w * r for w, r in zip((0.5, 1.5, 2.0), residuals, strict=True)) / 3 / (2 * mean)
+    assert found.json["estimates"][0]["estimate"] == pytest.approx(0.5 + bias, rel=1e-12)
+
+
+def test_no_truth_and_advice_that_fits(error: Any, tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    asked = ["estimate", str(path), "--truth", "t", "--weights", "uniform"]
+    path.write_text("t,a,b\n,1,1\n,1,2\n")
+    assert error(*asked) == "--truth: expected a column with the labels of some items; 't' has none"
+    path.write_text("t,a,b\nx,1,1\n,,2\n")
+    message = error(*asked)
+    assert "column 'a', line 3: expected a label" in message
+    assert "--noise-label NA says that they are in no cluster" in message
+    assert "--missing" not in message

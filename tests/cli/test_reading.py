@@ -339,6 +339,32 @@ def test_columnar_files(kind: str, tmp_path: Path) -> None:
         content(path, columns=("l",))
 
 
+@pytest.mark.parametrize("names", [("donor", "cell"), (None, None), ("donor", "donor, cell")])
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_all_levels_of_an_index_name_rows(tmp_path: Path, run: Any, error: Any, kind: str, names: Any) -> None:
+    """No level is scored, files are joined by all of them, and a level can be named; values by scikit-learn."""
+    pandas = pytest.importorskip("pandas")
+    sklearn = pytest.importorskip("sklearn.metrics")
+    feather = pytest.importorskip("pyarrow.feather")
+    donors, cells = [0, 0, 0, 0, 1, 1, 1, 1], ["a", "b", "a,", ", a", "a", "b", "c", "d"]
+    index = pandas.MultiIndex.from_arrays([donors, cells], names=names)
+    frame = pandas.DataFrame({"truth": [0, 0, 0, 1, 1, 1, 1, 0], "km": [0, 0, 1, 1, 1, 1, 0, 0]}, index=index)
+    whole, truth, other = (str(tmp_path / f"{name}.{kind}") for name in ("whole", "truth", "other"))
+    for path, part in ((whole, frame), (truth, frame[["truth"]]), (other, frame[["km"]].iloc[::-1])):
+        table = pyarrow.Table.from_pandas(part)
+        pyarrow.parquet.write_table(table, path) if kind == "parquet" else feather.write_feather(table, path)
+    expected = sklearn.adjusted_rand_score(frame["truth"], frame["km"])
+    asked = ["--measures", "ari", "--format", "json"]
+    for files in ((whole, "--truth", "truth"), (truth, other)):
+        assert [row["adjusted_rand"] for row in run("score", *files, *asked).json["scores"]] == [
+            pytest.approx(expected)
+        ]
+    if names[0] == "donor":
+        assert run("score", whole, "--truth", "truth", "--by", "donor", *asked).json["n_groups"] == 2
+    frame[["km"]].iloc[::-1].iloc[1:].to_parquet(other)
+    assert "expected the names of rows" in error("score", truth, other, *asked)
+
+
 def test_the_index_of_pandas_names_rows(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     one, two = str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
@@ -351,8 +377,10 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     for name, text in (("2.csv", "t,a\n3,z\n"), ("1.csv", "t,a\nx,y\n"), ("_SUCCESS", "")):
         save(tmp_path, name, text)
     assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
+    save(tmp_path, "2.csv", "a,t\nz,3\n")  # columns go by their names
+    assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
     save(tmp_path, "3.csv", "t,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv"):
+    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one of them alone"):
         content(str(tmp_path))
 
 

@@ -66,7 +66,8 @@ def test_options_of_labels(tmp_path: Path, run: Any) -> None:
     alone = tce.evaluate([row[1] for row in given], [int(row[3]) for row in given], "bcubed_f")["bcubed_f"]
     assert together["bcubed_f"] == pytest.approx(alone.item())
     assert macro["bcubed_f"] == pytest.approx(expected.macro()["bcubed_f"].item())
-    assert macro["coverage"] == pooled["coverage"] == pytest.approx(expected.macro().coverage.item())
+    share = expected.macro().coverage.item() * len(kept) / len(ROWS)  # an item without a group is not scored either
+    assert macro["coverage"] == pooled["coverage"] == pytest.approx(share)
     assert "a group" not in str(found)
 
 
@@ -202,3 +203,70 @@ def test_mistakes_of_difference(tmp_path: Path, error: Any) -> None:
     assert "--truth: expected a column" in error("difference", path, "--against", "km")
     assert "--against: expected a column" in error("difference", path, "--truth", "class")
     assert "FILE: expected one table of labels; got 2 files" in error("difference", path, *asked[1:])
+    (tmp_path / "noise.csv").write_text("t,d,a,b\n" + "".join(f"{i % 2},{i // 4},{i % 3},-1\n" for i in range(8)))
+    asked = ["difference", str(tmp_path / "noise.csv"), "--truth", "t", "--against", "b", "--noise-label", "-1"]
+    assert "--by: expected at least two groups of items that count on both sides; got 0" in error(*asked, "--by", "d")
+
+
+def test_items_without_a_group_are_told_alike(tmp_path: Path, run: Any, error: Any) -> None:
+    """Of 12 items 4 have no group and one of the others is noise: 7 are scored, in all three commands."""
+    path, page = tmp_path / "a.csv", tmp_path / "page.html"
+    rows = ["1,1,1,x", "1,1,2,x", "2,2,2,x", "2,2,2,x", "1,1,1,y", "1,1,1,y", "2,1,2,y", "2,-1,2,y"]
+    path.write_text("\n".join(["t,a,b,g", *rows, *["1,2,1,"] * 4]) + "\n")
+    asked = [str(path), "--truth", "t", "--by", "g", "--measures", "ari", "--missing", "ignore", "--noise-label", "-1"]
+    note = "note: 4 of 12 items have no label in 'g' and are in no group: not scored"
+    found = run("score", *asked, "--columns", "a", "--format", "json")
+    assert note in found.err
+    shown = [(row["average"], row["coverage"]) for row in found.json["scores"]]
+    assert shown == [(kind, pytest.approx(7 / 12)) for kind in ("macro", "pooled", "all items")]
+    assert run("score", *asked).out.startswith("8 of 12 items in 2 groups by g\n")
+    found = run("difference", *asked, "--against", "b", "--format", "json")
+    assert note in found.err
+    assert [row["coverage"] for row in found.json["scores"]] == [pytest.approx(7 / 12)]
+    pytest.importorskip("matplotlib")
+    found = run("report", *asked, "--output", str(page), "--resamples", "20")
+    assert note in found.err
+    assert (
+        '<th scope="row">items without a class or a group, not scored</th><td class="text">4</td>' in page.read_text()
+    )
+    path.write_text("t,a,g\n1,1,\n2,2,\n")
+    for command in ("score", "difference"):
+        against = ["--against", "a", "--columns", "a,g"] if command == "difference" else []
+        message = error(command, *asked[:7], *against, "--missing", "ignore")
+        assert message == "--by: expected a column with the groups of some items; 'g' has none"
+
+
+def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any, error: Any) -> None:
+    path, page = tmp_path / "a.csv", str(tmp_path / "page.html")
+    rows = ["x,1,1,1", "x,1,1,2", "y,2,2,3", "y,2,2,4", "z,1,2,5", "z,2,3,6"]
+    path.write_text("\n".join(["t,a,b,id", *rows]) + "\n")
+    drawn = "--resamples: expected a number of draws, as groups are drawn; got classes"
+    by = [str(path), "--truth", "t", "--by", "id", "--resamples", "classes"]
+    assert drawn == error("difference", *by, "--against", "a")
+    pytest.importorskip("matplotlib")
+    assert drawn == error("report", *by, "--output", page)
+    assert "--ignore: expected --truth COLUMN too; got z" in error("report", by[0], "--ignore", "z", "--output", page)
+    said = run("score", *by[:5], "--measures", "purity").err
+    assert "note: --by: every item has a value of its own in 'id', so each is a group" in said
+    # a and b are one partition of the four items that are scored, and two of all six
+    asked = [
+        str(path),
+        "--truth",
+        "t",
+        "--exclude",
+        "id",
+        "--measures",
+        "ari",
+        "--per",
+        "partition",
+        "--format",
+        "json",
+    ]
+    assert [row["count"] for row in run("score", *asked).json["scores"]] == [1, 1]
+    assert [row["count"] for row in run("score", *asked, "--ignore", "z").json["scores"]] == [2]
+    path.write_text(path.read_text().replace("z,", ","))
+    assert [row["count"] for row in run("score", *asked, "--missing", "ignore").json["scores"]] == [2]
+    # what is said of intervals is said of rows that --top hides too
+    asked = [str(path), "--truth", "t", "--missing", "ignore", "--exclude", "id", "--measures", "ari", "--top", "1"]
+    said = run("score", *asked, "--resamples", "classes", "--confidence-level", "0.9").err
+    assert "note: this is said of all 2 clusterings, also those that --top leaves out" in said

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.fake_cuda import LargestResult, fake_cuda
-from tests.support.label_cases import CASES, Case, make, make_fake
+from tests.support.label_cases import CASES, Case, LargestResult, make, without_values
+from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval.counting import cuda
 from torchclusteval.counting.dispatch import cuda_kernel
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
@@ -122,8 +122,8 @@ def test_wrong_kernels() -> None:
 @pytest.mark.parametrize("kernel", cuda.KERNELS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_synchronises(case: Case, kernel: str) -> None:
-    with fake_cuda():
-        pair = make_fake(case)
+    with tagged_cuda(waits=False):
+        pair, _ = make(case, "cuda")
         counts = count(pair, kernel)
         assert (counts.device.type, counts.dtype) == ("cuda", torch.int64)
         assert counts.shape == (*pair.batch_shape, *case.sizes)
@@ -133,9 +133,7 @@ def test_nothing_synchronises(case: Case, kernel: str) -> None:
 @pytest.mark.parametrize("kernel", cuda.KERNELS)
 @pytest.mark.parametrize("true", [(1_000_000_000,), (10, 100_000_000)], ids=str)
 def test_temporaries_do_not_grow_with_the_labels(kernel: str, true: tuple[int, ...]) -> None:
-    with fake_cuda():
-        case = Case(true, true, sizes=(10, 10), mask=true, codes_in_range=False, dtypes=(torch.uint8, torch.uint8))
-        pair = make_fake(case)
-        with LargestResult(pair.true.codes.numel()) as largest:
-            count(pair, kernel)
-        assert 0 < largest.bytes <= 8 * 2**24
+    pair = without_values(true)
+    with LargestResult(pair.true.codes.numel()) as largest:
+        count(pair, kernel)
+    assert 0 < largest.bytes <= 8 * 2**24

@@ -317,3 +317,19 @@ def test_each_pair_has_its_own_unit() -> None:
         for column, value in alone["v_measure"].columns().items():  # pairs may share draws of items: those of 300 draws
             near = 1e-12 if place == 0 else 0.5 * error
             assert float(found["v_measure"].columns()[column][place]) == pytest.approx(float(value), abs=near)
+
+
+def test_classes_that_noise_empties_are_not_drawn() -> None:
+    """As without their items: a third of the classes is noise in B alone."""
+    generator = torch.Generator().manual_seed(0)
+    items = torch.arange(180)
+    true = items // 3
+    a, b = (torch.where(torch.rand(180, generator=generator) < share, items + 1000, true) for share in (0.2, 0.4))
+    kept = true % 3 > 0
+    options: dict[str, Any] = {"n_resamples": 300, "resample": "classes", "rng": 0}
+    names = ["pair_f", "variation_of_information"]
+    found = tce.paired_bootstrap(true, a, torch.where(kept, b, -1), names, noise_label=-1, **options)
+    alone = tce.paired_bootstrap(true[kept], a[kept], b[kept], names, **options)
+    for name, record in alone.items():
+        for key, value in record.columns().items():
+            torch.testing.assert_close(found[name].columns()[key], value, rtol=1e-10, atol=0, msg=f"{name} {key}")

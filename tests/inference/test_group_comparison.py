@@ -161,3 +161,52 @@ def test_invented_items_tell_systems_apart() -> None:
     assert record.p_adjusted is not None
     assert record.p_adjusted.tolist() == [3 * 2 / 2**7, record.p_value[1].item(), 3 * 2 / 2**7]
     assert not found.notes
+
+
+def test_tables_of_another_truth_are_refused() -> None:
+    """Of groups of three items: purity would differ by what the truth does."""
+    pred, by = [0, 0, 1] * 2, [0, 0, 0, 1, 1, 1]
+    one, other, odd = (ContingencyTables.from_labels([*x] * 2, pred, by=by) for x in ("xxy", "yyx", "xxx"))
+    message = r"^tables_b: expected the classes of tables_a; group 0 has others \(leave out the items .*mask="
+    unnamed = ContingencyTables(odd.counts)
+    for wrong in (other, odd, unnamed):  # by name; by size
+        for a, b in ((one, wrong), (wrong, one)):
+            with pytest.raises(ValueError, match=message):
+                tce.paired_groups(a, b, ["purity"])
+    again = ContingencyTables(one.counts.flip(-2))  # sizes alone cannot tell more
+    assert tce.paired_groups(one, again, ["purity"])["purity"].difference == 0
+    documents = [{"d1": {"e1": x, "e2": y}, "d2": {"e": {1}}} for x, y in (({1, 2}, {3}), ({3}, {1, 2}))]
+    a, b = (ContingencyTables.from_documents(x, documents[0]) for x in documents)
+    with pytest.raises(ValueError, match="group 'd1' has others"):
+        tce.paired_groups(a, b, ["muc_f"])
+    weights = 0.6 + torch.rand(600, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    true, runs, ids = torch.arange(600) % 3, torch.arange(600) % 7, torch.arange(600) // 300
+    a, b = (ContingencyTables.from_labels(true, x, by=ids, weights=weights) for x in (runs, torch.arange(600) // 100))
+    assert len(tce.paired_groups(a, b, ["purity"])) == 1  # sizes differ by rounding
+
+
+def test_batches_that_do_not_fit_and_no_groups_are_refused() -> None:
+    by, true, a, b = labels(3)
+    two, three = (ContingencyTables.from_labels(true, torch.stack([a] * n), by=by) for n in (2, 3))
+    with pytest.raises(
+        ValueError, match=r"tables_b: expected batch shapes that broadcast to .*got \(2, 3\) and \(3, 3\)"
+    ):
+        tce.paired_groups(two, three, ["purity"])
+    noise = [ContingencyTables.from_labels(true, torch.full_like(x, -1), by=by, noise_label=-1)[:0] for x in (a, b)]
+    for nothing in (noise, (two[:, :0], two[:, :0])):
+        for macro in (False, True):
+            with pytest.raises(ValueError, match="expected at least two groups to draw from; got 0"):
+                tce.paired_groups(nothing[0], nothing[1], ["purity"], macro=macro)
+
+
+@pytest.mark.parametrize("groups", [10, 12])
+def test_random_swaps_are_no_finer_than_all(groups: int) -> None:
+    """All groups differ alike, so that the exact p-value is 2 / 2^G."""
+    true, by = torch.arange(4 * groups) % 2, torch.arange(groups).repeat_interleave(4)
+    one, other = (ContingencyTables.from_labels(true, x, by=by) for x in (true, torch.zeros_like(true)))
+    found = [tce.paired_groups(one, other, ["purity"], rng=i, correction="holm") for i in range(10)]
+    least = max(2 / 2**groups, 1 / 1001)
+    assert {x.settings["smallest_p_adjusted"] for x in found} == {least}
+    p_values = [x["purity"].p_value.item() for x in found]
+    assert min(p_values) == least
+    assert all(p == least or p * 1001 == pytest.approx(round(p * 1001)) for p in p_values)

@@ -76,7 +76,7 @@ def test_results_stay_on_the_device(case: str) -> None:
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
-    : GroupScores Matching read_conll read_memberships
+    : GroupScores Matching evaluate_sums read_conll read_memberships
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
     sklearn: InvalidParameterError expected_mutual_information
@@ -142,6 +142,13 @@ def kernel(name: str) -> dict[str, Any]:
     return of("counting.dispatch", _CUDA_KERNELS=((name, 2**16, 0),))
 
 
+HOST_PAIRS = of("measures.expected_on_device", MOST_PAIRS=0)  # the host finds which pairs of sizes are equal
+
+
+def on_host(module: str, **constants: Any) -> dict[str, Any]:
+    return HOST_PAIRS | of(module, **constants)
+
+
 COUNTED = cases("evaluate/batch, dense", "evaluate/batch, sparse")
 INFORMATION = cases("evaluate_tables/both sides differ", "evaluate_tables/integers", "evaluate_tables/many items")
 COVERS = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
@@ -151,11 +158,13 @@ KERNELS = cases(*(f"{FROM}/{x}" for x in ("dense", "mask", "shared rows", "codes
 LABELS = cases(*(f"{FROM}/{x}" for x in ("gaps", "dense", "mask", "labels of their own by row")))
 DRAWN = cases("paired_bootstrap/batch", "permutation_test/few items")
 RANDOM = cases("random_tables/few items", "random_tables/many items")
-INFORMATION_OF = partial(of, "measures.expected_mutual_info")
+INFORMATION_OF = partial(on_host, "measures.expected_mutual_info")
 PATTERNS_OF = partial(of, "overlap.element_centric", _BLOCK_GROUP_PAIRS=2, _PART_PATTERNS=2, _BLOCK_PATTERNS=2)
 
 # Values of constants that lead along a route, and what is run with them.
 ROUTES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
+    (of("cells.sums", MOST_CELLS=0), COUNTED),
+    (of("measures.expected_on_device", PIECE_TERMS=5000, PART_CELLS=3), INFORMATION),
     (of("cells.reductions", _MAX_UNBLOCKED_CELLS=0), cases("evaluate/batch, dense", "per_class/sparse")),
     (of("cells.reductions", _MAX_UNBLOCKED_CELLS=0, _BLOCK_CELLS=7), (*COUNTED, *cases("per_cluster/dense"))),
     (of("common.numerics", SUM_BLOCK=2, _SUM_BLOCK=4), INFORMATION),
@@ -187,7 +196,7 @@ ROUTES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
     (INFORMATION_OF(FEW_ITEMS=0, LONG_REACH=200), INFORMATION),
     (INFORMATION_OF(LONG_REACH=10**9), INFORMATION),
     (INFORMATION_OF(FEW_ITEMS=10**9), cases("evaluate_tables/integers")),
-    (of("measures.hypergeometric_means", DEVICE_PIECE_TERMS=99), INFORMATION),
+    (on_host("measures.hypergeometric_means", DEVICE_PIECE_TERMS=99), INFORMATION),
     (of("overlap.intersections", _PAIRS_PER_CHUNK=1) | of("overlap.comparison", _CHUNK_ITEM_PAIRS=20), COVERS),
     (of("overlap.intersections", _PAIRS_PER_CHUNK=1) | of("overlap.comparison", _CHUNK_ITEM_PAIRS=9), COVERS),
     (PATTERNS_OF(_BLOCK_CELLS=1, _MIN_BLOCK_ROWS=1), cases("overlap.overlap_element_centric/batch")),

@@ -1,4 +1,4 @@
-"""The GPU path without a GPU: on fake ``cuda`` tensors whatever needs the host raises."""
+"""The GPU path without a GPU: on tensors that are taken for those of a device whatever needs the host raises."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support.fake_cuda import ON_DEVICE, fake_cuda
-from tests.support.tagged_cuda import tagged_cuda
+from tests.support.tagged_cuda import ON_DEVICE, tagged_cuda
 from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.cell_resampling import ResampledCells
@@ -20,10 +19,12 @@ from torchclusteval.inference.draws import multinomial
 pytestmark = pytest.mark.slow
 
 
+def on_device(*shape: int, dtype: torch.dtype = torch.int64) -> Tensor:
+    return torch.arange(torch.Size(shape).numel()).view(shape).remainder(6).to("cuda", dtype)
+
+
 def fake_tables(**options: Any) -> ContingencyTables:
-    true = torch.empty(100, dtype=torch.int64, device="cuda")
-    pred = torch.empty(8, 100, dtype=torch.int64, device="cuda")
-    return ContingencyTables.from_labels(true, pred, num_classes=5, num_clusters=7, validate=False, **options)
+    return ContingencyTables.from_labels(*chunk(), num_classes=5, num_clusters=7, validate=False, **options)
 
 
 def check(value: Tensor) -> None:
@@ -31,7 +32,11 @@ def check(value: Tensor) -> None:
 
 
 def fake(dtype: torch.dtype) -> Tensor:
-    return torch.empty(8, 100, dtype=dtype, device="cuda")
+    return on_device(8, 100, dtype=dtype)
+
+
+def chunk(dtype: torch.dtype = torch.int64) -> tuple[Tensor, Tensor]:
+    return on_device(100, dtype=dtype), fake(dtype)
 
 
 OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -49,7 +54,7 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_measure_stays_on_the_device(options: str) -> None:
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         tables = fake_tables(**OPTIONS[options]())
         assert tables.layout == "dense"
         check(tables.coverage)
@@ -61,35 +66,31 @@ def test_every_measure_stays_on_the_device(options: str) -> None:
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_each_measure_alone(name: str) -> None:
     """On its own table: no earlier measure has prepared the terms it shares."""
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         check(MEASURES[name](fake_tables()))
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.bool], ids=str)
 def test_every_label_dtype_is_counted_on_the_device(dtype: torch.dtype) -> None:
-    with fake_cuda():
-        true = torch.empty(8, 100, dtype=dtype, device="cuda")
-        tables = ContingencyTables.from_labels(true, true, num_classes=5, num_clusters=7, validate=False)
+    with tagged_cuda(waits=False):
+        tables = ContingencyTables.from_labels(fake(dtype), fake(dtype), num_classes=5, num_clusters=7, validate=False)
         assert tables.counts.dtype == torch.int64
         check(MEASURES["adjusted_rand"](tables))
 
 
 def test_evaluate_stays_on_the_device() -> None:
-    with fake_cuda():
-        true = torch.empty(100, dtype=torch.int64, device="cuda")
-        pred = torch.empty(8, 100, dtype=torch.int64, device="cuda")
-        scores = tce.evaluate(true, pred, ON_DEVICE, num_classes=5, num_clusters=7, validate=False)
+    with tagged_cuda(waits=False):
+        scores = tce.evaluate(*chunk(), ON_DEVICE, num_classes=5, num_clusters=7, validate=False)
         for name in ON_DEVICE:
             check(scores[name])
 
 
-@pytest.mark.parametrize("options", [{}, {"noise_label": 3}, {"mask": (8, 100), "ignore_index": 1}])
+@pytest.mark.parametrize("options", [{}, {"noise_label": 3}, {"mask": True, "ignore_index": 1}])
 def test_codes_of_groups_do_not_synchronise(options: dict[str, Any]) -> None:
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         if "mask" in options:
-            options = {**options, "mask": torch.empty(options["mask"], dtype=torch.bool, device="cuda")}
-        by = torch.empty(100, dtype=torch.int64, device="cuda")
-        tables = fake_tables(by=by, num_groups=6, **options)
+            options = {**options, "mask": fake(torch.bool)}
+        tables = fake_tables(by=on_device(100), num_groups=6, **options)
         assert tables.shape == (8, 6, 5, 7)
         scores = tce.evaluate_tables(tables, ON_DEVICE)
         pooled = tce.pooled(tables, [name for name in ON_DEVICE if MEASURES[name].parts is not None])
@@ -101,7 +102,7 @@ def test_codes_of_groups_do_not_synchronise(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("per_group", [tce.per_class, tce.per_cluster])
 def test_values_of_groups_stay_on_the_device(per_group: Callable[[ContingencyTables], Any]) -> None:
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         found = per_group(fake_tables())
         sizes = {value.shape for value in found.values()}
         assert sizes == {(8, 5 if per_group is tce.per_class else 7)}
@@ -109,16 +110,12 @@ def test_values_of_groups_stay_on_the_device(per_group: Callable[[ContingencyTab
 
 
 def test_adjustment_for_chance_stays_on_the_device() -> None:
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         check(tce.adjusted_for_chance("rand")(fake_tables()))
 
 
-def chunk(dtype: torch.dtype = torch.int64) -> tuple[Tensor, Tensor]:
-    return torch.empty(100, dtype=dtype, device="cuda"), fake(dtype)
-
-
 def soft(groups: int) -> Tensor:
-    return torch.empty(8, 100, groups, dtype=torch.float64, device="cuda")
+    return on_device(8, 100, groups, dtype=torch.float64)
 
 
 UPDATES: dict[str, tuple[dict[str, Any], Callable[[ContingencyAccumulator], Any]]] = {
@@ -137,7 +134,7 @@ UPDATES: dict[str, tuple[dict[str, Any], Callable[[ContingencyAccumulator], Any]
 @pytest.mark.parametrize("kind", UPDATES)
 def test_an_accumulator_with_sizes_stays_on_the_device(kind: str) -> None:
     options, update = UPDATES[kind]
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         accumulator = ContingencyAccumulator(5, 7, batch_shape=(8,), device="cuda", **options)
         update(accumulator)
         update(accumulator)
@@ -148,7 +145,7 @@ def test_an_accumulator_with_sizes_stays_on_the_device(kind: str) -> None:
 
 
 def test_draws_from_cells_stay_on_the_device() -> None:
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         drawn = multinomial(fake_tables().counts.reshape(8, 35), 300, torch.Generator("cuda"))
         assert (drawn.device.type, drawn.shape, drawn.dtype) == ("cuda", (300, 8, 35), torch.int64)
 
@@ -157,7 +154,7 @@ def test_draws_from_cells_stay_on_the_device() -> None:
 def test_resamples_and_intervals_stay_on_the_device(method: str) -> None:
     """Of the bootstrap, once its tables are checked: from the cells to the ends of the intervals."""
     measures = [MEASURES[name] for name in ON_DEVICE]
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         tables = fake_tables()
         cells = ResampledCells(tables.counts.reshape(8, 35), [(35, 10_000)] * 8, (5, 7), keys=None, is_dense=True)
         options = BootstrapOptions(300, 0.95, method, None)
@@ -197,20 +194,18 @@ PLANTED: dict[str, Callable[[ContingencyTables], Any]] = {
     "a draw of the host": lambda tables: torch.rand(8) + tables.n_items,
     "a drawn number": lambda tables: int(torch.randint(8, (), device="cuda")),
     "to a list": lambda tables: tables.n_items.tolist(),
+    "to the host": lambda tables: tables.n_items.cpu(),
+    "a look inside an operation": lambda tables: torch.nn.functional.one_hot(tables.n_items),
 }
 
 
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_planted_fault_is_caught(planted: str) -> None:
     """Without this the tests above could pass by seeing nothing."""
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         tables = fake_tables()
-        with pytest.raises(Exception):  # noqa: B017, PT011 - each fault has its own class of error
-            check(PLANTED[planted](tables))
-
-
-def on_device(*shape: int) -> Tensor:
-    return torch.arange(torch.Size(shape).numel()).view(shape).to("cuda")
+        with pytest.raises(RuntimeError, match=r"wait for the device|on one device"):
+            PLANTED[planted](tables)
 
 
 def test_tagged_tensors_are_of_the_device_and_have_values() -> None:
@@ -271,7 +266,7 @@ SIZES: dict[str, Any] = {
 
 @pytest.mark.parametrize("constant", SIZES)
 def test_no_route_of_codes_waits_for_the_device(constant: str) -> None:
-    with mock.patch(f"torchclusteval.{constant}", SIZES[constant]), fake_cuda():
+    with mock.patch(f"torchclusteval.{constant}", SIZES[constant]), tagged_cuda(waits=False):
         for name, value in tce.evaluate_tables(fake_tables(), ON_DEVICE[::4]).items():
             assert name in ON_DEVICE
             check(value)

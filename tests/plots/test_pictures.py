@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,52 @@ import torchclusteval as tce
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
-from tests.support.pictures import check_texts
 from torchclusteval import plots as plots_module
 
 plots: Any = plots_module
 LONG = "a rather long name of a group, such as an ontology has, number {}"
+
+
+def texts_of(figure: Any) -> list[tuple[str, Any]]:
+    """The texts that are drawn, with their boxes in pixels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        beyond = {label for axis in figure.findobj(Axis) for label in labels_beyond(axis)}
+        texts = [x for x in figure.findobj(Text) if x.get_text().strip() and x.get_visible() and x not in beyond]
+        return [(text.get_text(), text.get_window_extent(renderer)) for text in texts]
+
+
+def labels_beyond(axis: Axis) -> list[Text]:
+    """The labels of ticks beyond the ends of an axis, which are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    return [x for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high for x in tick.findobj(Text)]
+
+
+def check_texts(figure: Any, slack: float = 0.5) -> None:
+    """No text overlaps another one or leaves the figure."""
+    texts, (width, height) = texts_of(figure), figure.get_size_inches() * figure.dpi
+    outside = [
+        (text, box.extents.round(1).tolist())
+        for text, box in texts
+        if box.x0 < -slack or box.y0 < -slack or box.x1 > width + slack or box.y1 > height + slack
+    ]
+    assert outside == [], (width, height)
+    overlapping = [
+        (a, b)
+        for (a, first), (b, second) in itertools.combinations(texts, 2)
+        if min(first.x1, second.x1) - max(first.x0, second.x0) > slack
+        and min(first.y1, second.y1) - max(first.y0, second.y0) > slack
+    ]
+    assert overlapping == []
 
 
 def labels(groups: int, items: int = 600, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -354,6 +393,18 @@ def test_labels_are_no_mathematics_and_take_one_line() -> None:
     long = plots.plot_scores(tce.evaluate(true, {"x" * 3000 + "end": true}))
     assert long.get_yticklabels()[0].get_text().endswith("xend")
     assert "..." in long.get_yticklabels()[0].get_text()
+
+
+def test_names_by_label_go_to_their_clusterings() -> None:
+    scores = tce.evaluate([0, 0, 1, 1], {"a": [0, 1, 0, 1], "b": [0, 0, 1, 1]}, ["ari"])
+    for own, names in (
+        (scores, {"b": "right", "a": "wrong"}),
+        (tce.evaluate_tables(tce.ContingencyTables([[[1, 1], [1, 1]], [[2, 0], [0, 2]]])), {1: "right", 0: "wrong"}),
+    ):
+        axes = plots.plot_scores(own, "ari" if own is scores else "adjusted_rand", names=names)
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["right", "wrong"]
+    with pytest.raises(ValueError, match="names: expected a name for each clustering; got none for 'b'"):
+        plots.plot_scores(scores, names={"a": "wrong", "c": "right"})
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

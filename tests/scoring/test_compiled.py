@@ -46,3 +46,26 @@ def test_any_number_of_shapes():
     for size in range(1, 12):
         tables = tce.ContingencyTables(torch.ones(2, size, 3, dtype=torch.int64))
         assert_equal(evaluator(tables), tce.evaluate_tables(tables, "rand"))
+
+
+def test_scores_share_no_storage_with_what_the_compiled_function_returned(tables, monkeypatch):
+    """A second call leaves the scores of the first alone, as a graph of CUDA that writes to one place would not."""
+    pool = [torch.zeros(40, dtype=torch.float64) for _ in range(2)]
+
+    def program(measures, options):
+        def values(counts):
+            for place, measure in zip(pool, measures, strict=True):
+                place.copy_(measure(tce.ContingencyTables(counts, validate=False)))
+            return pool
+
+        return values
+
+    monkeypatch.setattr(tce.scoring.evaluation, "_program", program)
+    evaluator = tce.compile(["purity", "rand"], mode="reduce-overhead")
+    first = evaluator(tables)
+    expected = {name: value.clone() for name, value in first.items()}
+    evaluator(tce.ContingencyTables(tables.counts.flip(0)))
+    assert_equal(first, tce.evaluate_tables(tables, ["purity", "rand"]))
+    for name, value in first.items():
+        torch.testing.assert_close(value, expected[name], rtol=0, atol=0, equal_nan=True)
+        assert all(value.untyped_storage().data_ptr() != place.untyped_storage().data_ptr() for place in pool)

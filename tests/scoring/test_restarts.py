@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import csv
+import time
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,55 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     assert scores["ari"].tolist() == [scores["ari"][2].item(), 1.0, scores["ari"][2].item()]
     assert scores.distinct(runs, **noisy).clusterings == (0, 1)
     mask = torch.tensor([True] * 4 + [False] * 2)
+    scores = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], mask=mask)
     assert scores.distinct(runs, mask=mask).clusterings == (0,)
+    for wrong in (runs, runs[:, :3]):
+        with pytest.raises(ValueError, match=r"expected the 4 items that were scored; got [63] \(pass mask="):
+            scores.distinct(wrong)
+    weighted = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], weights=[1, 2, 1, 2, 1, 2])
+    assert weighted.distinct(runs, weights=[1, 2, 1, 2, 1, 2]).clusterings == (0, 2)
+
+
+def test_distinct_of_many_takes_one_pass() -> None:
+    """Counting each among all took eight seconds."""
+    generator = torch.Generator().manual_seed(0)
+    runs = torch.randint(0, 2, (20_000, 14), generator=generator)
+    seconds = time.process_time()
+    found = tce.evaluate([0] * 7 + [1] * 7, runs, ["rand"]).distinct(runs)
+    assert time.process_time() - seconds < 4
+    keys = collections.Counter(tuple((row ^ row[0]).tolist()) for row in runs)  # two clusters: the first item has 0
+    assert found.count is not None
+    assert found.count.tolist() == list(keys.values())
+
+
+def test_groups_of_clusterings_go_by_their_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    true, runs = restarts()
+    names = [f"run {i}" for i in range(8)]
+    named, numbered = (tce.evaluate(true, x, ["ami"]) for x in (dict(zip(names, runs, strict=True)), runs))
+    clusters = [len(row.unique()) for row in runs]
+    expected: Any = numbered.top(1, within=clusters).clusterings
+    known: list[Any] = [(names, named), (range(8), numbered)]
+    for labels, scores in known:
+        own = {labels[i]: clusters[i] for i in reversed(range(8))}
+        for within in (own, pandas.Series(own), pandas.Series(clusters), iter(clusters), pandas.Series(own).to_dict()):
+            assert scores.top(1, within=within).clusterings == tuple(labels[i] for i in expected)
+    assert numbered.top(1, within=["k10", "k9"] * 4).clusterings == numbered.top(1, within=[10, 9] * 4).clusterings
+    wrong = [
+        ({"run 1": 3}, "got none for 'run 0'"),
+        (pandas.Series(clusters, index=["run 0"] * 2 + names[2:]), "got several for 'run 0'"),
+        (pandas.DataFrame({"k": clusters}), "got a data frame"),
+        (3, "in their order; got 3"),
+        ("abcdefgh", "in their order; got 'abcdefgh'"),
+        (set(range(8)), "in their order; got"),
+        (torch.tensor(3), "in their order; got"),
+        ([[3]] * 8, r"got \[3\]"),
+        ([3.0] * 7 + [float("nan")], "got nan"),
+        ([3] * 7 + [None], "got None"),
+    ]
+    for bad, message in wrong:
+        with pytest.raises(ValueError, match=f"within: expected a group for each of 8 clusterings.*{message}"):
+            named.top(1, within=bad)
 
 
 def test_equal_partitions_rank_alike_whatever_their_rounding() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support.fake_cuda import ON_DEVICE, fake_cuda
 from tests.support.streams import Kind, batch, cells_by_label
+from tests.support.tagged_cuda import ON_DEVICE, tagged_cuda
 from torchclusteval import ContingencyTables
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 
@@ -79,9 +79,9 @@ def test_a_label_after_the_codes_is_not_noise() -> None:
 
 
 def test_the_state_goes_where_the_first_labels_are() -> None:
-    with fake_cuda():
+    with tagged_cuda(waits=False):
         accumulator = ContingencyAccumulator(5, 7)
-        labels = torch.empty(10, dtype=torch.int64, device="cuda")
+        labels = torch.zeros(10, dtype=torch.int64, device="cuda")
         assert accumulator.update(labels, labels).device.type == "cuda"
 
 

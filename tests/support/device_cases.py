@@ -194,7 +194,7 @@ def words(at: Place) -> Any:
         accumulator.update(at(TRUE[part]), names[PRED[:, part].numpy()])
     other = ContingencyAccumulator(batch_shape=(3,), device=at.device, noise_label="f", noise="cluster")
     other.update(at(TRUE), names[::-1][PRED.numpy()])
-    return accumulator.merge(other), accumulator.tables(), accumulator.state_dict()
+    return accumulator.merge(other), accumulator.tables(), accumulator.scores(FEW), accumulator.state_dict()
 
 
 def weighted(at: Place, **options: Any) -> Any:
@@ -448,8 +448,8 @@ CASES: dict[str, dict[str, Case]] = {
         ),
         "basic": lambda at: bootstrap(at, labels(at), method="basic", chunk_size=5),
         "bca": lambda at: bootstrap(at, labels(at), method="bca"),
-        "groups": lambda at: bootstrap(at, labels(at), resample="groups"),
-        "groups, bca": lambda at: bootstrap(at, labels(at), resample="groups", method="bca"),
+        "groups": lambda at: bootstrap(at, labels(at, by=at(TRUE.flip(0))), resample="groups"),
+        "groups, bca": lambda at: bootstrap(at, labels(at, by=at(TRUE.flip(0))), resample="groups", method="bca"),
         "generator of the host": lambda at: bootstrap(at, labels(at), rng=torch.Generator().manual_seed(1)),
         "no tables": lambda at: text(tce.bootstrap(empty(at), "purity", n_resamples=5)),
     },
@@ -484,7 +484,7 @@ CASES: dict[str, dict[str, Case]] = {
         "coreference": lambda at: tce.pooled(
             labels(at, by=at(TRUE.flip(0)), absent_true=2, absent_pred=1), "coreference", zero_division=0.0
         ),
-        "plain batch": lambda at: tce.pooled(labels(at, weights=at(MASSES))),
+        "plain batch": lambda at: tce.pooled(many(at)),
     },
     "evaluate_overlapping": {
         "batch": lambda at: tce.evaluate_overlapping(members(at), members(at, 1)),

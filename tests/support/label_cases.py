@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 
@@ -111,18 +112,22 @@ def make(case: Case, device: torch.device | str) -> tuple[EncodedPair, np.ndarra
     return EncodedPair(sides[0], sides[1], batch_shape, shape[-1], kept, None, case.codes_in_range, None), counts
 
 
-def make_fake(case: Case) -> EncodedPair:
-    """A pair of fake CUDA tensors, under ``fake_cuda``."""
+def without_values(shape: tuple[int, ...]) -> EncodedPair:
+    """A pair of so many labels of one byte each, and a mask, that take no memory."""
+    codes, mask = (torch.empty(shape, dtype=dtype, device="meta") for dtype in (torch.uint8, torch.bool))
+    side = EncodedLabels(codes, 0, 10, None)
+    return EncodedPair(side, side, torch.Size(shape[:-1]), shape[-1], mask, None, False, None)
 
-    def fake(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        return torch.empty(shape, dtype=dtype, device="cuda")
 
-    sides = [
-        EncodedLabels(fake(shape, dtype), offset, size, None)
-        for shape, dtype, offset, size in zip(
-            (case.true, case.pred), case.dtypes, case.offsets, case.sizes, strict=True
-        )
-    ]
-    mask = None if case.mask is None else fake(case.mask, torch.bool)
-    shape = np.broadcast_shapes(case.true, case.pred, case.mask or (1,))
-    return EncodedPair(sides[0], sides[1], torch.Size(shape[:-1]), shape[-1], mask, None, case.codes_in_range, None)
+class LargestResult(TorchDispatchMode):
+    """The most bytes that an operation writes, other than views of the labels."""
+
+    def __init__(self, labels: int) -> None:
+        super().__init__()
+        self.labels, self.bytes = labels, 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        size = made.untyped_storage().nbytes() if isinstance(made, Tensor) else 0
+        self.bytes = max(self.bytes, 0 if size == self.labels else size)
+        return made

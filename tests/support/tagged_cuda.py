@@ -2,13 +2,14 @@
 
 Unlike fake tensors they have values, so every route can be taken with them, those that wait for the device too, and the
 results can be compared with those of the CPU. What mixes both devices in one operation raises, as torch does, and so
-does an assignment from one device to the other, which torch would copy without a word.
+does an assignment from one device to the other, which torch would copy without a word. With ``waits=False`` so does
+whatever makes the host wait for the device: ``.item()``, ``nonzero``, ``unique``, ``bincount``, ``if tensor:``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -16,7 +17,11 @@ from unittest import mock
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from torchclusteval import MEASURES
+
+ON_DEVICE = [name for name, measure in MEASURES.items() if not measure.on_host]
 DEVICE = torch.device("cuda", 0)
 _NUMPY = ("numpy", "__array__", "__dlpack__", "data_ptr")
 ATTRIBUTES = {"device": DEVICE, "is_cuda": True, "is_cpu": False}
@@ -45,9 +50,28 @@ class CudaTensor(Tensor):
 class TaggedMode(TorchFunctionMode):
     """Sees factory functions too, which have no tensor among their arguments."""
 
+    def __init__(self, waits: bool) -> None:
+        super().__init__()
+        self.waits = waits
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
-            return call(func, args, dict(kwargs or {}))
+            options = {} if self.waits else {"waits": False}
+            return call(func, args, dict(kwargs or {}), **options)
+
+
+_WAITING = "the host would wait for the device"
+_DEPENDENT = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+
+
+class Waitless(TorchDispatchMode):
+    """Operations whose result, or whose shape, depends on values raise."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        by_place = func is torch.ops.aten.index.Tensor and all(x is None or x.dtype != torch.bool for x in args[1])
+        if _DEPENDENT & {*func.tags} and not by_place:
+            raise RuntimeError(f"{func}: {_WAITING}")
+        return func(*args, **(kwargs or {}))
 
 
 class Generator(torch.Generator):
@@ -68,7 +92,7 @@ class Generator(torch.Generator):
         return self.place
 
 
-def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any], waits: bool = True) -> Any:
     """The result of a function of torch, on the device where torch would have it, or the error that torch raises."""
     name: str = getattr(func, "__name__", "")
     first: Any = args[0] if args else None
@@ -76,6 +100,8 @@ def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     if name == "__get__":
         attribute = func.__self__.__name__  # type: ignore[attr-defined]
         return ATTRIBUTES[attribute] if on_device and attribute in ATTRIBUTES else placed(func(*args), on_device)
+    if on_device and name == "tolist" and not waits:
+        raise RuntimeError(f"{name}: {_WAITING}")
     if on_device and name in _NUMPY and not kwargs.get("force"):
         raise TypeError(f"{name}: cannot convert a tensor of the device (copy it to the host first)")
     if on_device and name == "numpy":
@@ -83,7 +109,10 @@ def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     if on_device and name == "__iter__":
         return iter([tagged(x) for x in first.unbind(0)])
     if name in ("to", "cpu", "cuda"):
-        return moved(first, name, args[1:], kwargs)
+        copy = moved(first, name, args[1:], kwargs)
+        if on_device and not waits and not isinstance(copy, CudaTensor):
+            raise RuntimeError(f"{name}: {_WAITING}")
+        return copy
     device = kwargs.pop("device", None)
     if name in _FROM_DATA and not isinstance(first, Tensor):
         return placed(func(*args, **kwargs), is_cuda(device))
@@ -96,7 +125,8 @@ def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     generator = kwargs.get("generator")
     if generator is not None and is_cuda(generator.device) != on_device:
         raise RuntimeError(f"{name}: expected a generator of the device of the result; got one of {generator.device}")
-    return placed(func(*args, **kwargs), on_device)
+    with nullcontext() if waits or not on_device else Waitless():
+        return placed(func(*args, **kwargs), on_device)
 
 
 def moved(x: Tensor, name: str, args: Any, kwargs: dict[str, Any]) -> Tensor:
@@ -173,6 +203,6 @@ def tagged(x: Tensor) -> CudaTensor:
 
 
 @contextmanager
-def tagged_cuda() -> Iterator[None]:
-    with mock.patch.multiple(torch, Generator=Generator), TaggedMode():
+def tagged_cuda(*, waits: bool = True) -> Iterator[None]:
+    with mock.patch.multiple(torch, Generator=Generator), TaggedMode(waits):
         yield

@@ -14,7 +14,6 @@ pytest.importorskip("torchmetrics")
 from torchmetrics import MetricCollection
 
 import torchclusteval as tce
-from tests.support.fake_cuda import fake_cuda
 from tests.support.metric_steps import BATCHES, updated
 from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval import ContingencyAccumulator, ContingencyTables
@@ -243,10 +242,10 @@ def test_collections_warn_once_for_each_metric() -> None:
 
 
 def test_unchecked_labels_count_on_devices() -> None:
-    """Without waiting for the device: a fake device has no values to wait for."""
+    """Without waiting for the device."""
     metric = ClusteringMetric(num_classes=3, num_clusters=3, ignore_index=0)
-    with fake_cuda():
-        preds, target = (torch.empty(10, dtype=torch.int64, device="cuda") for _ in range(2))
+    with tagged_cuda(waits=False):
+        preds, target = (torch.zeros(10, dtype=torch.int64, device="cuda") for _ in range(2))
         metric.counts = torch.zeros(3, 3, dtype=torch.int64, device="cuda")
         metric.items = torch.zeros(2, dtype=torch.int64, device="cuda")
         metric.update(preds, target)

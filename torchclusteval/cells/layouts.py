@@ -4,8 +4,8 @@ A *cell quantity* is a float64 tensor with one entry per stored cell: ``(*batch,
 ``(Z,)`` in the sparse one, where ``Z`` is the number of non-zero cells of the whole batch.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,6 +140,9 @@ class DenseCells:
     def to(self, device: torch.device | str) -> "DenseCells":
         return DenseCells(self.counts.to(device))
 
+    def over_ranks(self, x: Tensor, maximum: bool = False) -> Tensor:
+        return x
+
 
 @dataclass(frozen=True, eq=False)
 class SparseCells:
@@ -171,8 +174,10 @@ class SparseCells:
     def transpose(self) -> "SparseCells":
         rows, columns = self.shape
         order = torch.argsort(self.column_key, stable=True)  # rows are sorted already
-        picked = (x.index_select(0, order) for x in (self.batch, self.column, self.row, self.values))
-        return SparseCells(self.batch_shape, (columns, rows), *picked)
+        batch, column, row, values = (
+            x.index_select(0, order) for x in (self.batch, self.column, self.row, self.values)
+        )
+        return replace(self, shape=(columns, rows), batch=batch, row=column, column=row, values=values)
 
     def _by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
         got = f"{self.size} tables of {self.shape[0]} x {self.shape[1]}"
@@ -223,8 +228,8 @@ class SparseCells:
     def blocks(self, most: int) -> "Iterator[tuple[CellBlock, SparseCells]]":
         """Yield blocks of at most ``most`` cells, in any rows; as views."""
         everywhere = CellBlock(slice(None), slice(None))
-        for start in range(0, self.values.numel(), most):
-            run = (x[start : start + most] for x in self.nonzero())
+        for start in range(0, max(1, self.values.numel()), most):
+            run = (x[start : start + most] for x in (self.batch, self.row, self.column, self.values))
             yield everywhere, SparseCells(self.batch_shape, self.shape, *run)
 
     def add_row_sums(self, sums: Tensor, x: Tensor) -> None:
@@ -253,37 +258,73 @@ class SparseCells:
         batch = torch.repeat_interleave(torch.arange(len(flat), device=flat.device), lengths)
         first = torch.cumsum(lengths, 0) - lengths
         at = torch.arange(len(batch), device=flat.device) - first[batch] + starts[batch]
-        return SparseCells(keys.shape, self.shape, batch, self.row[at], self.column[at], self.values[at])
+        row, column, values = self.row[at], self.column[at], self.values[at]
+        return replace(self, batch_shape=keys.shape, batch=batch, row=row, column=column, values=values)
 
     def narrow(self, start: int, length: int) -> "SparseCells":
         low, high = self.offsets[[start, start + length]].tolist()
-        part = (x[low:high] for x in (self.batch - start, self.row, self.column, self.values))
-        return SparseCells(torch.Size([length]), self.shape, *part)
+        batch, row, column, values = (x[low:high] for x in (self.batch - start, self.row, self.column, self.values))
+        return replace(self, batch_shape=torch.Size([length]), batch=batch, row=row, column=column, values=values)
 
     @on_one_thread
     def keep_rows(self, kept: Tensor) -> "SparseCells":
-        shape, row = (len(kept), self.shape[1]), _places(kept, self.shape[0])[self.row]
-        return SparseCells(self.batch_shape, shape, self.batch, row, self.column, self.values)
+        return replace(self, shape=(len(kept), self.shape[1]), row=_places(kept, self.shape[0])[self.row])
 
     @on_one_thread
     def keep_columns(self, kept: Tensor) -> "SparseCells":
-        shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
-        return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)
+        return replace(self, shape=(self.shape[0], len(kept)), column=_places(kept, self.shape[1])[self.column])
 
     @on_one_thread
     def totals(self) -> Tensor:
         return self._by(self.batch, 1, self.values).squeeze(-1)
 
-    def crop(self, rows: int, columns: int) -> "SparseCells":
-        """Only the first rows and columns, which hold all cells."""
-        return SparseCells(self.batch_shape, (rows, columns), self.batch, self.row, self.column, self.values)
-
     def with_values(self, values: Tensor) -> "SparseCells":
-        return SparseCells(self.batch_shape, self.shape, self.batch, self.row, self.column, values)
+        return replace(self, values=values)
 
     def to(self, device: torch.device | str) -> "SparseCells":
-        moved = (x.to(device) for x in (self.batch, self.row, self.column, self.values))
-        return SparseCells(self.batch_shape, self.shape, *moved)
+        batch, row, column, values = (x.to(device) for x in (self.batch, self.row, self.column, self.values))
+        return replace(self, batch=batch, row=row, column=column, values=values)
+
+    def over_ranks(self, x: Tensor, maximum: bool = False) -> Tensor:
+        """Sums, or maxima, of these cells over all ranks that hold cells of the tables."""
+        return x
+
+
+class CellsElsewhereError(ValueError):
+    """Cells are asked for that are not here."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadCells(SparseCells):
+    """The share of one rank in sparse cells, each of which one rank has.
+
+    Sizes, sums and maxima are those of all ranks, which must ask for them in the same order; the cells themselves
+    cannot be asked for.
+    """
+
+    everywhere: int = 0  # cells of all ranks
+    reduce: Callable[[Tensor, bool], Tensor] | None = None  # sums, or maxima, over the ranks; None: there are no cells
+
+    @property
+    def blocking_size(self) -> int:
+        return self.everywhere
+
+    def over_ranks(self, x: Tensor, maximum: bool = False) -> Tensor:
+        if self.reduce is None:
+            raise CellsElsewhereError("tables: expected the sum over cells that this measure needs; got none")
+        return self.reduce(x, maximum)
+
+    def _by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
+        return self.over_ranks(super()._by(keys, groups, x))
+
+    def _max_by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
+        return self.over_ranks(super()._max_by(keys, groups, x), True)
+
+    def sum(self, x: Tensor) -> Tensor:
+        return self.over_ranks(sum_reproducible(super()._by(self.row_key, self.shape[0], x)))
+
+    def nonzero(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        raise CellsElsewhereError("tables: expected all cells in one place; got those of one rank")
 
 
 def _places(kept: Tensor, size: int) -> Tensor:

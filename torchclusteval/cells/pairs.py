@@ -30,7 +30,11 @@ def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
         same_both = _sum_of_squares(counts.reshape(*counts.shape[:-2], -1))
     else:
         same_both = reductions.sums(cell, lambda cell: cell.count * cell.count)[0].numpy()
-    items, *sizes = (x.numpy() for x in (n, cell.class_sizes, cell.cluster_sizes))
+    return pairs_of_squares(same_both, *(x.numpy() for x in (n, cell.class_sizes, cell.cluster_sizes)))
+
+
+def pairs_of_squares(same_both: np.ndarray, items: np.ndarray, *sizes: np.ndarray) -> PairCounts:
+    """From the sums of the squares of the cells and the sizes of both sides; exact in a type that holds the squares."""
     same_class, same_cluster = map(_sum_of_squares, sizes)
     different = same_class - same_both
     ordered = np.empty((4, *same_both.shape))
@@ -41,7 +45,7 @@ def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
 
 
 def _sum_of_squares(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.dot(x, x)) if x.ndim == 1 else np.einsum("...i,...i->...", x, x)
+    return np.asarray(np.dot(x, x), x.dtype) if x.ndim == 1 else np.einsum("...i,...i->...", x, x)
 
 
 def are_ordinary(n_items: Tensor, n_classes: Tensor, n_clusters: Tensor, n_cells: Tensor) -> bool:

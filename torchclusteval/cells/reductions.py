@@ -25,7 +25,8 @@ def sums(cell: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
     cells = cell.cells
     if _is_small(cells):
         return [cells.sum(quantity(cell)) for quantity in quantities]
-    return [sum_reproducible(x) for x in _fold_blocks(cell, quantities, _add_by_class, cells.shape[0])]
+    folded = _fold_blocks(cell, quantities, _add_by_class, cells.shape[0])
+    return [cells.over_ranks(sum_reproducible(x)) for x in folded]
 
 
 @on_one_thread
@@ -34,7 +35,7 @@ def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     cells = cell.cells
     if _is_small(cells):
         return cells.sum_by_row(quantity(cell))
-    return _fold_blocks(cell, [quantity], _add_by_class, cells.shape[0])[0]
+    return cells.over_ranks(_fold_blocks(cell, [quantity], _add_by_class, cells.shape[0])[0])
 
 
 @on_one_thread
@@ -44,7 +45,7 @@ def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     if _is_small(cells):
         x = quantity(cell)
         return share_gradient(x, cells.max_by_row, cells.at_rows, cells.sum_by_row)
-    return _fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0]
+    return cells.over_ranks(_fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0], True)
 
 
 @on_one_thread
@@ -54,7 +55,7 @@ def max_by_cluster(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     if _is_small(cells):
         x = quantity(cell)
         return share_gradient(x, cells.max_by_column, cells.at_columns, cells.sum_by_column)
-    return _fold_blocks(cell, [quantity], _max_by_cluster, cells.shape[1])[0]
+    return cells.over_ranks(_fold_blocks(cell, [quantity], _max_by_cluster, cells.shape[1])[0], True)
 
 
 def _is_small(cells: Cells) -> bool:

@@ -91,7 +91,9 @@ def _flags(command: Command) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog=PROGRAM, description="External evaluation of many clusterings at once.", allow_abbrev=False)
+    parser = _Parser(
+        prog=PROGRAM, description="Compare clusterings with a known truth, hundreds at a time.", allow_abbrev=False
+    )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(run=lambda _: parser.format_help())
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")

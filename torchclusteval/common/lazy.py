@@ -58,6 +58,7 @@ def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
     made._memo = {
         quantity.key if isinstance(quantity, lazy_property) else _key(quantity): x for quantity, x in values.items()
     }
+    made._memo["_launched"] = None  # a kernel would work out what is preset here
     result: T = made
     return result
 

@@ -1,12 +1,13 @@
 """Counting on a CUDA device, without synchronising with it and in bounded memory.
 
-Labels become indices of counters block by block, and one of two *kernels* adds to those counters:
+Where Triton runs, :mod:`torchclusteval.counting.triton_counts` counts. Else labels become indices of counters block by
+block, and one of two *kernels* of torch operations adds to those counters:
 
     scatter      ``scatter_add_`` into the table: one atomic addition to global memory for each label
     privatized   ``scatter_add_`` into several private int32 counters per cell, which spreads the atomic additions when
                  there are few cells (a privatised histogram)
 
-Both count exactly. Neither was ever timed on a device; ``benchmarks/gpu_candidates`` holds kernels that may be faster.
+All count exactly. None was ever timed on a device; ``benchmarks/gpu_candidates`` holds ``histc``, which may be faster.
 Under ``torch.use_deterministic_algorithms(True)`` torch sorts for ``scatter_add_`` (slow, not wrong).
 """
 

@@ -7,17 +7,18 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import DenseCells, SparseCells
+from torchclusteval.common import kernels
 from torchclusteval.common.checks import MAX_CELLS, explain_out_of_memory, retain_freed_memory
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import cpu, cuda, sparse
-from torchclusteval.labels.blocks import flat_index_blocks
-from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.blocks import flat_index_blocks, pair_rows
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 
 _BLOCK_LABELS = 1 << 16  # labels per block on the CPU: their indices stay in the second-level cache
 _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells is always dense
 _MAX_AUTO_DENSE_CELLS = 1 << 27  # a table with more cells (1 GB) is dense only on request
 
-# Kernel on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet.
+# Torch operations on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet.
 _CUDA_KERNELS = (
     ("privatized", cuda.MAX_PRIVATE_COUNTERS, 1 << 16),
     ("scatter", math.inf, 0),
@@ -73,12 +74,55 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
         cpu.accumulate_counts(table[:-1], pair)
         return table
     if plain and pair.device.type == "cuda":
-        cuda.accumulate_counts(table, pair, cuda_kernel(pair))
+        kernels.launch("count", table, *pair_rows(pair).flat, **numbers_of(pair))
         return table
     for index, weight in flat_index_blocks(pair, _BLOCK_LABELS):
         weight = weight.to(table.dtype)
         table = table.scatter_add(0, index, weight) if weight.requires_grad else table.scatter_add_(0, index, weight)
     return table
+
+
+def numbers_of(pair: EncodedPair) -> dict[str, int]:
+    """The numbers that the kernel of counting takes."""
+    true, pred = pair.true, pair.pred
+    sizes = {"size": pair.batch_shape.numel(), "rows": true.size, "columns": pred.size}
+    return sizes | {"true_first": true.offset, "pred_first": pred.offset, "checked": not pair.codes_in_range}
+
+
+def count_by_torch(table: Tensor, *sides: Tensor | None, size: int, checked: bool, **numbers: int) -> None:
+    """Add the number of items in each cell to a table, in place.
+
+    Args:
+        table: ``(size * rows * columns + 1,)`` int64; the last entry is scratch space, 0 in the end.
+        *sides: codes of the truth ``(s, N)`` and ``(size,)`` which row of them each table has (None: its own, or the
+            only one); the same of the prediction; and of booleans, the items that count (None: all).
+        size: tables.
+        checked: whether codes may be of no row or column; such items do not count.
+        **numbers: ``rows``, ``columns``, and the codes of the first of each, ``true_first`` and ``pred_first``.
+    """
+    parts = [
+        values if values is None or source is None else values.index_select(0, source)
+        for values, source in zip(sides[::2], sides[1::2], strict=True)
+    ]
+    true, pred, mask = parts
+    assert true is not None
+    assert pred is not None
+    own = EncodedLabels(true, numbers["true_first"], numbers["rows"], None)
+    other = EncodedLabels(pred, numbers["pred_first"], numbers["columns"], None)
+    pair = EncodedPair(own, other, torch.Size([size]), true.shape[1], mask, None, not checked, None)
+    cuda.accumulate_counts(table, pair, cuda_kernel(pair))
+    table[-1:].zero_()
+
+
+def _sample(device: torch.device) -> kernels.Arguments:
+    """Labels of two full tiles and a part of one, with some that do not count."""
+    item = torch.arange(3 * 5000, device=device).view(3, 5000)
+    table, keep = torch.zeros(3 * 5 * 7 + 1, dtype=torch.int64, device=device), item % 11 > 0
+    numbers = {"size": 3, "rows": 5, "columns": 7, "true_first": 1, "pred_first": 0, "checked": True}
+    return [table, item[:1] % 13 % 6 + 1, None, item % 97 % 8, None, keep, None], numbers
+
+
+kernels.define("count", "torchclusteval.counting.triton_counts", count_by_torch, _sample)
 
 
 def _counts_unweighted(dtype: torch.dtype, pair: EncodedPair) -> bool:

@@ -34,8 +34,7 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     n = pair.n_items
     if groups is not None and groups.codes.dim() > 1:
         raise ValueError(f"batch: expected shape ({n},), as true; got {tuple(groups.codes.shape)}")
-    indexes = [(name, pandas_index(value)) for name, value in given.items()]
-    check_indexes([(name, index) for name, index in indexes if index is not None], n)
+    check_indexes([(name, pandas_index(value)) for name, value in given.items()], n)
     amounts = (
         torch.ones(n, dtype=torch.int64, device=place) if counts is None else _as_counts(counts, n, weights, place)
     )

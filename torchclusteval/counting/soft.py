@@ -15,8 +15,7 @@ from torchclusteval.labels.sources import pandas_index
 def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
     """``(*batch, R, C)`` float64, with the gradient of both arguments."""
     true, pred = (as_probabilities(p, name, validate) for p, name in ((p_true, "p_true"), (p_pred, "p_pred")))
-    indexes = [(name, pandas_index(p)) for name, p in (("p_true", p_true), ("p_pred", p_pred))]
-    check_indexes([(name, index) for name, index in indexes if index is not None], true.shape[-2])
+    check_indexes([("p_true", pandas_index(p_true)), ("p_pred", pandas_index(p_pred))], true.shape[-2])
     if true.shape[-2] != pred.shape[-2]:
         raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
     try:

@@ -19,8 +19,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
-from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import argument_names
+from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.inputs import as_mask
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.record import Measure
@@ -219,7 +218,13 @@ def _all_tables(
 
 def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) -> ContingencyTables:
     mask = (first < groups) & (second < groups) if partial else None
-    return ContingencyTables.from_labels(first, second, mask=mask, num_classes=groups, num_clusters=groups, item_dims=1)
+    return _counted(first, second, groups, groups, mask=mask)
+
+
+def _counted(first: Tensor, second: Tensor, rows: int, columns: int, **options: Any) -> ContingencyTables:
+    """Tables of codes that are known to be in range, which no device is asked for."""
+    options |= {"num_classes": rows, "num_clusters": columns, "item_dims": 1, "validate": first.is_cpu}
+    return ContingencyTables.from_labels(first, second, **options)
 
 
 def _clusterings_at_once(groups: int, count: int, items: int) -> int:
@@ -240,9 +245,7 @@ def _joint_tables(
     found: list[tuple[Tensor, Tensor, Tensor]] = []
     for top, true in enumerate(left):
         for start in range(top * sides[0] // sides[1], len(right), step):
-            joint = ContingencyTables.from_labels(
-                true, right[start : start + step], num_classes=rows, num_clusters=columns, item_dims=1, layout="dense"
-            )
+            joint = _counted(true, right[start : start + step], rows, columns, layout="dense")
             counts = joint.counts.unflatten(-1, [every] * sides[1]).unflatten(-1 - sides[1], [every] * sides[0])
             found.extend(
                 (of_pairs[:, :groups, :groups], torch.full_like(second, first), second)

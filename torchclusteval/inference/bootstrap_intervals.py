@@ -6,7 +6,7 @@ as documents, whole groups can be drawn.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -16,7 +16,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer
 from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, trimmed, wrong_classes
-from torchclusteval.inference.group_resampling import group_resampler
+from torchclusteval.inference.group_resampling import group_resampler, means_over_groups
 from torchclusteval.inference.resampling import (
     Progress,
     check_progress,
@@ -27,8 +27,15 @@ from torchclusteval.inference.resampling import (
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import pool, split_applicable
+from torchclusteval.scoring.evaluation import (
+    SumsOfGroups,
+    check_are_groups,
+    evaluate_tables,
+    pool,
+    split_applicable,
+)
 from torchclusteval.scoring.partitions import distinct, of_tables
+from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
@@ -43,6 +50,7 @@ def bootstrap(
     chunk_size: int | None = None,
     *,
     resample: str | None = None,
+    macro: bool = False,
     keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
@@ -71,6 +79,7 @@ def bootstrap(
             and for counts that grow with the number of items; classes otherwise. With fewer than 10 classes these are
             not drawn by default, and where the mean of draws of items is more than one standard error from the
             estimate there is no interval. Classes and groups are the same for all clusterings.
+        macro: with ``resample="groups"``: the mean over the groups that have a finite score, of any measure.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``, those of classes around the estimate.
         progress: called as ``progress(done, total)``.
 
@@ -83,7 +92,8 @@ def bootstrap(
             an error (a pair that both sides join), so that intervals say little. Where none has, they are nan.
 
     Raises:
-        ValueError: float tables whose items are resampled, a single table whose groups are, a measure that grows with
+        ValueError: float tables whose items are resampled, a single table or clusterings of the same items whose groups
+            are, a measure that grows with
             the number of items where classes are named, or an option outside the values described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
@@ -107,13 +117,15 @@ def bootstrap(
     True
     """
     options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
-    check_bools(keep_resamples=keep_resamples)
+    check_bools(macro=macro, keep_resamples=keep_resamples)
+    if macro and resample != "groups":
+        raise ValueError(f"macro: expected resample='groups' too, whose scores it averages; got resample={resample!r}")
     generator = seeded(rng)
     check_progress(progress)
     check_tables(tables)
     chosen = select(measures)
     if resample == "groups":
-        scores, sums = pool(tables, measures)
+        scores, sums = _mean_over_groups(tables, measures) if macro else pool(tables, measures)
         estimates = {name: value.detach() for name, value in scores.items()}
         drawn = [*scores.measures.values()]
         found = options.resample_by(group_resampler(tables, sums), drawn, estimates, generator, progress)
@@ -181,3 +193,12 @@ class _Source:
 
     def wrong(self) -> Tensor:
         return wrong_classes(self.whole)
+
+
+def _mean_over_groups(tables: ContingencyTables, measures: Selection) -> tuple[Scores, list[SumsOfGroups]]:
+    """As ``pool``."""
+    check_are_groups(tables)
+    scores = evaluate_tables(tables, measures)
+    sums = means_over_groups([scores])[0]
+    means = [x.combine({f: y.sum(-2) for f, y in x.sums.items()}, x.identical.all(-1), x.items.sum(-1)) for x in sums]
+    return replace(scores.macro(), values_by_name={name: value for x in means for name, value in x.items()}), sums

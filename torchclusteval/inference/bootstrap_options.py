@@ -16,6 +16,7 @@ from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
 from torchclusteval.inference.cell_resampling import CellResampler
 from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
+from torchclusteval.inference.group_resampling import GroupResampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_resamples
 from torchclusteval.inference.sampling import check_integer, check_resamples, seed_of
 from torchclusteval.measures.pairs import adjusted_rand
@@ -81,6 +82,8 @@ class BootstrapOptions:
         """Score draws of items or groups."""
         widths = [cells for cells, _ in source.sizes] if isinstance(source, CellResampler) else None
         values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress, widths)
+        if isinstance(source, GroupResampler):  # those without a score were drawn
+            values = {name: torch.where(x.isnan(), estimates[name].reshape(-1), x) for name, x in values.items()}
         skew = source.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
         return Resamples(self, values, skew, bias)

@@ -120,7 +120,7 @@ def trimmed(tables: ContingencyTables) -> ContingencyTables:
     tables = tables._drop_empty_groups(rows=True, columns=False)
     used = used_groups(tables.cluster_sizes)
     if used is not None:
-        tables = tables._keep_groups(None, torch.arange(int(used[-1]) + 1, device=tables.device), None)
+        tables = tables._keep_groups(None, torch.arange(int(used[-1]) + 1, device=tables.device))
     return tables.to_dense() if tables.shape[-2] * tables.shape[-1] <= ALWAYS_DENSE_CELLS else tables
 
 

@@ -12,9 +12,9 @@ from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import Printed, Shown
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels import LabelKeywords
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
+from torchclusteval.labels.options import LabelKeywords
 from torchclusteval.tables import ContingencyTables
 
 _RECOVERED_ABOVE, _DISSOLVED_UP_TO = 0.75, 0.5

@@ -5,25 +5,29 @@ random groups (approximate randomisation), or within all subsets of few groups.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice
+from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
-from torchclusteval.inference.repeats import adjust_once, note_same
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
+from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
-from torchclusteval.measures.one_sided import n_pred, pred_items, true_items
+from torchclusteval.labels.group_labels import as_objects
+from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.measures.one_sided import n_pred, pred_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import SumsOfGroups, evaluate_tables, pool
+from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -53,7 +57,8 @@ def paired_groups(
     Args:
         tables_a: ``(*batch, G, R, C)``, one table a group, as ``from_labels(..., by=ids)`` and ``from_documents`` make
             them; batch shapes of both broadcast.
-        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items.
+        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items. Tables do not hold the items: what is
+            compared are the ids of groups, and in each group the sizes of the classes (by name where both have names).
         measures: as in :func:`evaluate`; of a set, those that are not defined by sums over groups are left out unless
             ``macro``.
         n_resamples: how often groups are drawn, and swapped.
@@ -71,11 +76,12 @@ def paired_groups(
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
-        p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, whose least value is
-        ``2^(1 - G)`` where all are tried.
+        p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, and at least
+        ``2^(1 - G)``, as where all are tried.
 
     Raises:
-        ValueError: the groups or their items differ, there are fewer than two groups, or an option is not as described.
+        ValueError: the groups or their classes differ, the last batch dimension holds clusterings of the same items,
+            there are fewer than two groups, or an option is not as described.
 
     Degenerate: p is 1 where both clusterings score the same.
     Source: Noreen (1989), Computer-intensive methods for testing hypotheses; Koehn (2004), the paired bootstrap.
@@ -96,14 +102,13 @@ def paired_groups(
     select(measures)  # a mistake spares the tables
     check_tables(tables_a, "tables_a")
     check_tables(tables_b, "tables_b")
-    _check_groups(tables_a, tables_b)
-    sides = _sides(tables_a, tables_b, measures, macro, zero_division)
-    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), sides, strict=True)]
+    shape = _check_groups(tables_a, tables_b)[:-1]
+    scored = _sides(tables_a, tables_b, measures, macro, zero_division)
+    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), scored, strict=True)]
     pair = _Pair(flat[0], flat[1])
     groups = pair.n_elements
-    shape = torch.broadcast_shapes(*(tables.batch_shape[:-1] for tables in (tables_a, tables_b)))
-    kept = list(sides[0][0].measures.values())
-    one, other = (scored.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for scored in flat)
+    kept = list(scored[0][0].measures.values())
+    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in flat)
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
     tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
     found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
@@ -115,15 +120,14 @@ def paired_groups(
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
+    finest, sides = (2.0 ** (1 - groups), 1) if test == "permutation" else (0.0, 2)  # p-value of all swaps
     if correction is not None:
-        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * len(first)}
+        least = min(1.0, finest * (len(first) if correction == "holm" else 1))
         if not exact:
-            sides_of_p = 1 if test == "permutation" else 2
-            compared = [x[first] for x in found.values()]
-            least = intervals.smallest_p_adjusted(
-                compared, n_resamples, correction, 1 - confidence_level, sides=sides_of_p
-            )
-            corrected["smallest_p_adjusted"] = least
+            compared, level = [x[first] for x in found.values()], 1 - confidence_level
+            drawn_least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=sides)
+            least = max(least, drawn_least)
+        corrected |= {"correction": correction, "smallest_p_adjusted": least}
     records = {}
     for name, difference in found.items():
         values = intervals.without_rounding(drawn[name], tolerances[name])
@@ -132,7 +136,7 @@ def paired_groups(
         if test == "permutation":
             tolerance = tolerances[name] + intervals.rounding_tolerance(difference)
             p_value = intervals.one_sided(swapped[name].abs(), difference.abs(), tolerance, upper=True)
-            p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value
+            p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value.clamp(min=finest)
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
@@ -150,11 +154,12 @@ def paired_groups(
             p_adjusted=p_adjusted,
             resamples=values.reshape(n_resamples, *shape) if keep_resamples else None,
         )
-    names = next((scores.clusterings for scores, _ in sides if scores.clusterings is not None), None)
+    names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
     settings = options.settings_dict(pair.drawn) | corrected
-    notes = tuple(note_same(same, names, "the same tables"))
-    return ResultsByMeasure(records, settings, shape, sides[0][0].skipped, names, notes=notes)
+    few = [] if exact else note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
+    notes = (*few, *note_same(same, names, "the same tables"))
+    return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
 
 
 def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:
@@ -168,8 +173,8 @@ def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> t
     return *distinct(numbers), (keys[0] == keys[1]).all(1)
 
 
-def _check_groups(a: ContingencyTables, b: ContingencyTables) -> None:
-    """Raise where the groups of both sides differ, or the items of a group."""
+def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
+    """The joint batch shape; raise where the groups of both sides differ, or the classes of a group."""
     if not a.batch_shape or not b.batch_shape or a.batch_shape[-1] != b.batch_shape[-1]:
         got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
         raise ValueError(f"tables_b: expected the groups of tables_a, the last batch dimension; got {got}")
@@ -177,13 +182,35 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> None:
     for one, other in zip(*([] if x is None else x for x in ids), strict=False):
         if one != other:
             raise ValueError(f"tables_b: expected the groups of tables_a in their order; got {other!r} for {one!r}")
-    items = [true_items(x) for x in (a, b)]
-    wrong = (items[0] != items[1]).reshape(-1, a.batch_shape[-1]).any(0).nonzero()
-    if len(wrong):
-        place = int(wrong[0])
+    try:
+        shape = broadcast_shapes(a.batch_shape, b.batch_shape)
+    except ValueError:
+        got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
+        raise ValueError(f"tables_b: expected batch shapes that broadcast to those of tables_a; got {got}") from None
+    vocabulary = None if a.classes is None or b.classes is None else Vocabulary()
+    (names, sizes), (others, other_sizes) = (_truth(x, vocabulary, max(a.shape[-2], b.shape[-2])) for x in (a, b))
+    wrong = ((names != others) | ~sizes.isclose(other_sizes, rtol=1e-9, atol=0.0)).any(-1).expand(shape)
+    if bool(wrong.any()):
+        place = int(wrong.nonzero()[:, -1].min())
         which = place if ids[0] is None else ids[0][place]
         remedy = "leave out the items that one side leaves out from both by mask="
-        raise ValueError(f"tables_b: expected the items of tables_a; group {which!r} has others ({remedy})")
+        raise ValueError(f"tables_b: expected the classes of tables_a; group {which!r} has others ({remedy})")
+    return shape
+
+
+def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) -> tuple[Tensor, Tensor]:
+    """Numbers and sizes of the classes of each group in the order of the numbers, ``(*batch, G, rows)``.
+
+    Without names, which not all tables have, the classes are in the order of their sizes, and have no numbers.
+    """
+    sizes = torch.nn.functional.pad(whole_class_sizes(tables), (0, rows - tables.shape[-2]))
+    if vocabulary is None:
+        return torch.zeros_like(sizes), sizes.sort(-1).values
+    names = np.asarray(as_objects(tables.classes, rows))
+    numbers = torch.from_numpy(vocabulary.numbers_of(names.ravel().tolist()).reshape(names.shape)).to(sizes.device)
+    numbers = torch.nn.functional.pad(numbers, (0, rows - names.shape[-1])).expand(sizes.shape)
+    numbers, order = numbers.masked_fill(sizes == 0, -1).sort(-1)
+    return numbers, sizes.gather(-1, order)
 
 
 Side = tuple[Scores, list[SumsOfGroups]]
@@ -195,24 +222,10 @@ def _sides(
     """Scores of both sides, and the sums that they follow from."""
     if not macro:
         return pool(a, measures, zero_division), pool(b, measures, zero_division)
+    check_are_groups(a)
     scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
-    sums: tuple[list[SumsOfGroups], list[SumsOfGroups]] = ([], [])
-    for name, measure in scores[0].measures.items():
-        values = torch.broadcast_tensors(*(x[name] for x in scores))
-        known = values[0].isfinite() & values[1].isfinite()
-        averaged = replace(measure, parts=_unused, combine=_mean, zero_division=False, perfect=None)
-        for own, value in zip(sums, values, strict=True):
-            parts = torch.stack([value.where(known, 0.0), known.double()], -1)
-            own.append(SumsOfGroups([averaged], {_unused: parts}, torch.zeros_like(known), known.double()))
+    sums = means_over_groups(scores)
     return (scores[0], sums[0]), (scores[1], sums[1])
-
-
-def _unused(tables: ContingencyTables) -> Tensor:
-    raise NotImplementedError
-
-
-def _mean(sums: Tensor) -> Tensor:
-    return sums[..., 0] / sums[..., 1]
 
 
 @dataclass(frozen=True, eq=False)

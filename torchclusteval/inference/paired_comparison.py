@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.numerics import broadcast_shapes
@@ -18,12 +17,12 @@ from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, 
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells, sizes_of
 from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler, trimmed
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import adjust_once, note_same
+from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
-from torchclusteval.labels.encoding import EncodedPair, argument_names
-from torchclusteval.labels.options import check_names
+from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
+from torchclusteval.labels.options import LabelOptions, check_names
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
@@ -96,8 +95,9 @@ def paired_bootstrap(
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0. Equal pairs count as one comparison. ``settings`` and ``notes`` say what was drawn,
-        what the intervals are of and what is wrong with some, as those of :func:`bootstrap`.
+        clusterings and never 0. Where it stops above .001 for want of draws, ``notes`` say how many it takes. Equal
+        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals are of and
+        what is wrong with some, as those of :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.
@@ -178,13 +178,14 @@ def paired_bootstrap(
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
+    of_items = [x.p_value.reshape(-1)[~drawn.flags(drawn.by_classes, name)] for name, x in records.items()]
     return ResultsByMeasure(
         records=records,
         settings=drawn.settings() | corrected,
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=(*drawn.notes, *note_same(same, all_pairs.names)),
+        notes=(*drawn.notes, *note_few_draws(of_items, n_resamples, 2), *note_same(same, all_pairs.names)),
     )
 
 
@@ -298,7 +299,7 @@ def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOption
     pairs = []
     for name, pred in (("labels_a", labels_a), ("labels_b", labels_b)):
         with argument_names(labels_pred=name):
-            pairs.append(labels.encode(labels_true, pred, labels.LabelOptions.of(options)))
+            pairs.append(encode(labels_true, pred, LabelOptions.of(options)))
     a, b = pairs
     _check_same_items(labels_a, labels_b, a, b)
     try:

@@ -14,9 +14,9 @@ from torch import Tensor
 from torchclusteval.common.checks import is_whole
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels import LabelOptions, encode
-from torchclusteval.labels.encoding import argument_names
+from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array, new_labels, rename
 from torchclusteval.scoring.matching import match
 from torchclusteval.tables import ContingencyTables

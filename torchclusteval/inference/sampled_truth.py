@@ -1,6 +1,5 @@
 """Scores of a clustering where the truth is known for a sample of classes only."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from torchclusteval.common.numerics import one_if_zero, sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.inputs import as_numbers, first_position, format_position
-from torchclusteval.labels.shapes import by_label
+from torchclusteval.labels.shapes import in_order_of
 from torchclusteval.measures.coreference import is_exact
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_c, whole_class_sizes
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -172,12 +171,13 @@ def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
     Raises:
         ValueError: they are missing, not positive, or not one for each class.
     """
-    sizes, weights = whole_class_sizes(tables), by_label(weights)
+    sizes = whole_class_sizes(tables)
     if isinstance(weights, str) and weights in ("uniform", "size"):
         return torch.ones_like(sizes) if weights == "uniform" else 1 / one_if_zero(sizes)
     if weights is None or isinstance(weights, str):
         raise ValueError(f"weights: expected 'uniform', 'size', or a number for each class; got {brief(weights)}")
-    given = as_numbers(_listed(weights, tables) if isinstance(weights, Mapping) else weights, "weights")
+    labels = None if tables.classes is None or tables.classes.ndim > 1 else tables.classes.tolist()
+    given = as_numbers(in_order_of(labels, weights, "weights", "a weight for each class"), "weights")
     given = given.to(tables.device).double()
     if given.shape not in (sizes.shape[-1:], sizes.shape):
         raise ValueError(f"weights: expected shape {tuple(sizes.shape)}; got {tuple(given.shape)}")
@@ -187,14 +187,5 @@ def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
         at = first_position(wrong)
         got = f"{given[at].item()} at position {format_position(at)}"
         raise ValueError(f"weights: expected a positive number for each class; got {got}")
-    return given
-
-
-def _listed(weights: Mapping[Any, Any], tables: ContingencyTables) -> list[Any]:
-    if tables.classes is None or tables.classes.ndim != 1:
-        raise ValueError("weights: expected a number for each row, as the classes have no labels; got a mapping")
-    labels = tables.classes.tolist()
-    missing = [label for label in labels if label not in weights]
-    if missing:
-        raise ValueError(f"weights: expected a weight for each class; got none for {missing[0]!r}")
-    return [weights[label] for label in labels]
+    largest = given.masked_fill(sizes == 0, 0.0).amax(-1, keepdim=True)
+    return given / one_if_zero(largest)  # a factor changes no ratio, and sums of large numbers would overflow

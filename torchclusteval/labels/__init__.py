@@ -5,20 +5,3 @@
 ``integers.read_integers`` reads one side alone, ``spelled`` the cells of files. ``groups_of_items`` numbers the groups
 of ``by``, ``group_labels`` holds the labels that codes stand for, ``blocks`` reads codes block by block.
 """
-
-from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, encode
-from torchclusteval.labels.groups_of_items import read_groups
-from torchclusteval.labels.integers import read_integers
-from torchclusteval.labels.noise import NoisePolicy
-from torchclusteval.labels.options import LabelKeywords, LabelOptions
-
-__all__ = [
-    "EncodedLabels",
-    "EncodedPair",
-    "LabelKeywords",
-    "LabelOptions",
-    "NoisePolicy",
-    "encode",
-    "read_groups",
-    "read_integers",
-]

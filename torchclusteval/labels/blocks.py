@@ -42,6 +42,15 @@ class PairRows:
     mask: BroadcastRows | None
     weights: BroadcastRows | None
 
+    @property
+    def flat(self) -> list[Tensor | None]:
+        """Values and source of both sides and of the mask, as kernels of counting take them."""
+        return [
+            x
+            for side in (self.true, self.pred, self.mask)
+            for x in ((side and (side.values, side.source)) or (None,) * 2)
+        ]
+
 
 def pair_rows(pair: EncodedPair) -> PairRows:
     mask, weights = (None if x is None else _rows(x, pair.batch_shape) for x in (pair.mask, pair.weights))

@@ -24,6 +24,15 @@ def bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
     return (low, high) if low <= high else (0, 0)
 
 
+def bounds_of_both(first: Tensor, second: Tensor) -> list[tuple[int, int] | None]:
+    """Smallest and largest value of both sides on a device, which is waited for once; None: they are not on one."""
+    if first.is_cpu or second.is_cpu or not (first.numel() and second.numel()):
+        return [None, None]
+    ends = [end.long() for x in (first, second) for end in torch.aminmax(x)]
+    low, high, least, most = torch.stack(ends).tolist()
+    return [(low, high), (least, most)]
+
+
 def restrict(keep: Tensor, shape: torch.Size) -> Tensor:
     """Whether an item counts anywhere in the batch, in the shape of one side's labels."""
     keep = keep.expand(broadcast_shapes(keep.shape, shape))

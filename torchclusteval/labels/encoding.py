@@ -15,10 +15,9 @@ from torch import Tensor
 
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import AbsentGroup, find_group, group_among_codes, repeat_last
-from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, compact_codes, is_filled_range, restrict
+from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, bounds_of_both, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
-from torchclusteval.labels.inputs import first_position, format_position, own_position
-from torchclusteval.labels.integers import IntegerLabels
+from torchclusteval.labels.integers import IntegerLabels, check_codes
 from torchclusteval.labels.keeping import all_of, count_considered, keep_items, negate
 from torchclusteval.labels.options import DEFAULTS, LabelOptions
 from torchclusteval.labels.reading import read
@@ -94,8 +93,10 @@ def encode(
     classes = _Side(pair.true, options.num_classes, kept.absent_true, "labels_true", "num_classes", "absent_true")
     clusters = _Side(pair.pred, options.num_clusters, kept.absent_pred, "labels_pred", "num_clusters", "absent_pred")
     codable = all_of(kept.keep, negate(kept.noisy))  # counted noise gets codes of its own
-    low, high = classes.code_range(kept.keep, options.validate)
-    first, last = clusters.code_range(codable, options.validate)
+    asked = options.validate or None in (options.num_classes, options.num_clusters)
+    ends = bounds_of_both(pair.true.values, pair.pred.values) if asked else [None, None]
+    low, high = classes.code_range(kept.keep, options.validate, ends[0])
+    first, last = clusters.code_range(codable, options.validate, ends[1])
     # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (high - low + 1) * (last - first + 1) > max(_SMALL_TABLE_CELLS, pair.shape[-1])
     in_range = options.validate or (options.num_classes is None and options.num_clusters is None)
@@ -105,7 +106,7 @@ def encode(
     if kept.void is not None:
         true = replace(true, codes=_at_end(true, kept.void, 0, 1, in_range), size=true.size + 1)
     if kept.noisy is not None:
-        each = options.policy.has_column_per_item
+        each = options.noise == "singletons"
         pred = _with_noise(pred, all_of(kept.noisy, kept.keep), options.noise_label, each, in_range)
     has_margins = kept.absent_true is not None or kept.absent_pred is not None
     considered = None
@@ -139,31 +140,19 @@ class _Side(NamedTuple):
     size_name: str
     absent_name: str
 
-    def code_range(self, keep: Tensor | None, validate: bool) -> tuple[int, int]:
-        """First and last code: given by the size, or the range of the labels, excluded items included."""
+    def code_range(self, keep: Tensor | None, validate: bool, ends: tuple[int, int] | None) -> tuple[int, int]:
+        """First and last code: given by the size, or the range of the labels, excluded items included.
+
+        ``ends``: the smallest and largest label, where they are known.
+        """
         ids, size = self.ids, self.size
         if size is None:
-            return bounds(ids.values, None)
-        if ids.kind == "text":
-            raise ValueError(f"{self.name}: expected codes 0..{size - 1}, as {self.size_name} is given; got strings")
-        if validate:
-            if self.absent is not None and not group_among_codes(self.absent, size, self.absent_name).stays:
-                keep = all_of(keep, ids.where(self.absent, self.absent_name, unlike=True))
-            self._check_range(keep, size)
+            return ends or bounds(ids.values, None)
+        absent = None if self.absent is None or ids.kind == "text" else self.absent
+        if validate and absent is not None and not group_among_codes(absent, size, self.absent_name).stays:
+            keep = all_of(keep, negate(ids.where(absent, self.absent_name)))
+        check_codes(ids, keep, size, self.name, self.size_name, ends if validate else (0, 0))
         return 0, int(size) - 1
-
-    def _check_range(self, keep: Tensor | None, size: int) -> None:
-        ids = self.ids
-        low, high = bounds(ids.values, None)
-        if keep is not None and (low < 0 or high >= size):
-            low, high = bounds(ids.values, keep)
-        if low < 0 or high >= size:
-            values = ids.values.long()
-            bad = (values < 0) | (values >= size)
-            at = first_position(bad if keep is None else bad & keep)
-            label = ids.decode(ids.values[own_position(at, ids.values.shape)])
-            expected = f"codes 0..{size - 1}, as {self.size_name} is {size}"
-            raise ValueError(f"{self.name}: expected {expected}; got {label.item()} at position {format_position(at)}")
 
     def encode(self, keep: Tensor | None, low: int, high: int, wide: bool) -> EncodedLabels:
         ids, values = self.ids, self.ids.values

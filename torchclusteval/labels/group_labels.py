@@ -14,8 +14,7 @@ GroupLabels = Tensor | np.ndarray  # (groups,) or (*batch, groups)
 def select_groups(labels: GroupLabels | None, kept: Tensor) -> GroupLabels | None:
     """The labels of the rows (columns) with these indices."""
     if isinstance(labels, np.ndarray):
-        left: GroupLabels = labels[..., kept.cpu().numpy()]
-        return left
+        return np.asarray(labels[..., kept.cpu().numpy()])
     return None if labels is None else _index(labels, (..., kept))
 
 
@@ -24,10 +23,7 @@ def expand_to_batch(labels: GroupLabels | None, batch_shape: torch.Size) -> Grou
     if labels is None or labels.ndim == 1:
         return labels
     shape = (*batch_shape, labels.shape[-1])
-    if isinstance(labels, np.ndarray):
-        expanded: GroupLabels = np.broadcast_to(labels, shape)
-        return expanded
-    return labels.expand(shape)
+    return np.broadcast_to(labels, shape) if isinstance(labels, np.ndarray) else labels.expand(shape)
 
 
 def select_tables(labels: GroupLabels | None, keys: Tensor) -> GroupLabels | None:
@@ -35,10 +31,7 @@ def select_tables(labels: GroupLabels | None, keys: Tensor) -> GroupLabels | Non
     if labels is None or labels.ndim == 1:
         return labels
     flat = labels.reshape(-1, labels.shape[-1])
-    if isinstance(flat, np.ndarray):
-        picked: GroupLabels = flat[keys.cpu().numpy()]
-        return picked
-    return _index(flat, keys)
+    return np.asarray(flat[keys.cpu().numpy()]) if isinstance(flat, np.ndarray) else _index(flat, keys)
 
 
 def move(labels: GroupLabels | None, device: torch.device | str) -> GroupLabels | None:

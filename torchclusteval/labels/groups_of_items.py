@@ -10,8 +10,7 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import first_position, format_position, own_position
-from torchclusteval.labels.integers import IntegerLabels, check_missing, to_integers
+from torchclusteval.labels.integers import IntegerLabels, check_codes, check_missing, to_integers
 from torchclusteval.labels.keeping import all_of, negate
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
@@ -50,13 +49,10 @@ def read_groups(options: LabelOptions, pair: EncodedPair) -> ItemGroups:
     if num_groups is None:
         codes, values = _number(ids, all_of(kept, inside))
         return ItemGroups(codes, len(values), ids.decode(values), inside, mask)
-    if ids.kind == "text":
-        raise ValueError(f"by: expected codes 0..{num_groups - 1}, as num_groups is given; got strings")
+    check_codes(ids, all_of(kept, inside), num_groups, "by", "num_groups", None if options.validate else (0, 0))
     codes, size = ids.values.long(), int(num_groups)
-    outside = (codes < 0) | (codes >= size)
-    if options.validate:
-        _check_codes(codes, all_of(outside, kept, inside), size)
-    return ItemGroups(codes, size, torch.arange(size, device=codes.device), all_of(~outside, inside), mask)
+    valid = all_of(codes >= 0, codes < size, inside)
+    return ItemGroups(codes, size, torch.arange(size, device=codes.device), valid, mask)
 
 
 def _read(by: Any, pair: EncodedPair, mask: Tensor | None, validate: bool) -> IntegerLabels:
@@ -75,9 +71,7 @@ def _read(by: Any, pair: EncodedPair, mask: Tensor | None, validate: bool) -> In
     except ValueError:
         expected = f"ids that broadcast to the batch {tuple(pair.batch_shape)}"
         raise ValueError(f"by: expected {expected}; got shape {tuple(source.shape)}") from None
-    for own in source.indexes:
-        for index in pair.indexes:
-            check_indexes([index, ("by", own)], pair.n_items)
+    check_indexes([*pair.indexes, *(("by", index) for index in source.indexes)], pair.n_items)
     return to_integers(source, "by", pair.device, validate=validate, mask=mask)
 
 
@@ -99,10 +93,3 @@ def _number(ids: IntegerLabels, kept: Tensor | None) -> tuple[Tensor, Tensor]:
             return codes.reshape(values.shape), torch.arange(span, device=flat.device) + low
     codes, groups = compact_codes(flat, kept, low, span)
     return codes.reshape(values.shape).long(), groups
-
-
-def _check_codes(codes: Tensor, bad: Tensor | None, size: int) -> None:
-    if bad is not None and bool(bad.any()):
-        at = first_position(bad)
-        got = f"{codes[own_position(at, codes.shape)].item()} at position {format_position(at)}"
-        raise ValueError(f"by: expected codes 0..{size - 1}, as num_groups is {size}; got {got}")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,9 @@ def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers")
         raise ValueError(f"{name}: expected a dense array; got a {type(x).__name__} of SciPy ({remedy})")
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
+        if array.dtype == object and array.size and all(isinstance(x, Decimal) for x in array.flat):
+            whole = all(x.is_finite() and x == x.to_integral_value() for x in array.flat)
+            array = array.astype(np.int64 if whole else np.float64)  # as databases return sums
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name}: expected {what}; got an array of {array.dtype}")
         x = tensor_of(array)

@@ -39,13 +39,9 @@ class IntegerLabels:
         if self.vocabulary is None:
             return decode_integers(values, self.kind)
         places = values.cpu().numpy()
-        if self.vocabulary.ndim == 1:
-            labels: np.ndarray = self.vocabulary[places]
-        elif places.ndim == 1:
-            labels = self.vocabulary[:, places]
-        else:
-            labels = np.take_along_axis(self.vocabulary, places, axis=-1)
-        return labels
+        if self.vocabulary.ndim == 1 or places.ndim == 1:
+            return np.asarray(self.vocabulary[..., places])
+        return np.take_along_axis(self.vocabulary, places, axis=-1)
 
     def decode_range(self, low: int, count: int) -> GroupLabels | Callable[[], GroupLabels]:
         """The labels of consecutive integers, or what makes them, which keeps no labels of items alive."""
@@ -73,15 +69,13 @@ class IntegerLabels:
         number, limits = number_of(label, self.kind), torch.iinfo(self.values.dtype)
         return number if number is not None and limits.min <= number <= limits.max else None
 
-    def where(self, label: Any, name: str, *, unlike: bool = False) -> Tensor | None:
-        """Which items have this label (``unlike``: have not), ``(*batch, N)`` bool; None: none can have it."""
+    def where(self, label: Any, name: str) -> Tensor | None:
+        """Which items have this label, ``(*batch, N)`` bool; None: none can have it."""
         number = None if label is None else self.code_of(label, name)
         if number is None:
             return None
-        if self.missing is None:
-            return self.values != number if unlike else self.values == number
-        same = (self.values == number) & ~self.missing
-        return ~same if unlike else same
+        same = self.values == number
+        return same if self.missing is None else same & ~self.missing
 
     def squeezed(self) -> "IntegerLabels":
         """Expanded batch dimensions back to size 1, so that no label is read twice."""
@@ -133,7 +127,7 @@ def read_integers(
         check_missing(ids, None, name, remedy)
     if not source.indexes:
         return ids
-    check_indexes([(name, index) for index in source.indexes], ids.values.shape[-1])
+    check_indexes(((name, index) for index in source.indexes), ids.values.shape[-1])
     return replace(ids, indexes=source.indexes)
 
 
@@ -185,6 +179,25 @@ def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: st
         at = own_position(first_position(bad), ids.values.shape)
         got = f"{ids.missing_shown} at position {format_position(at)}"
         raise ValueError(f"{name}: expected a label for every item; got {got} ({remedy})")
+
+
+def check_codes(
+    ids: IntegerLabels, keep: Tensor | None, size: int, name: str, given: str, ends: tuple[int, int] | None = None
+) -> None:
+    """Raise unless labels that count are codes ``0 .. size - 1``, as the option ``given`` says.
+
+    ``ends``: the smallest and largest label, where they are known.
+    """
+    if ids.kind == "text":
+        raise ValueError(f"{name}: expected codes 0..{size - 1}, as {given} is given; got strings")
+    low, high = ends or bounds(ids.values, None)
+    if keep is not None and (low < 0 or high >= size):
+        low, high = bounds(ids.values, keep)
+    if low < 0 or high >= size:
+        bad = (ids.values.long() < 0) | (ids.values.long() >= size)
+        at = first_position(bad if keep is None else bad & keep)
+        got = f"{ids.decode(ids.values[own_position(at, ids.values.shape)]).item()} at position {format_position(at)}"
+        raise ValueError(f"{name}: expected codes 0..{size - 1}, as {given} is {size}; got {got}")
 
 
 def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> IntegerLabels:

@@ -35,17 +35,17 @@ def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: b
     true, pred = pair.true, pair.pred
     if options is DEFAULTS and true.missing is None and pred.missing is None:
         return KeptItems(None, None, None)
-    policy = options.policy
     noisy = pred.where(options.noise_label, "noise_label")
-    unignored = true.where(options.ignore_index, "ignore_index", unlike=True)
-    ignored = None
-    if void and unignored is not None and options.absent_pred is not None:
+    ignored = true.where(options.ignore_index, "ignore_index")
+    keep = all_of(pair.mask, negate(ignored))
+    if not void or options.absent_pred is None:
+        ignored = None
+    elif ignored is not None:
         inside = None if options.num_clusters is None else (pred.values >= 0) & (pred.values < options.num_clusters)
-        ignored = all_of(pair.mask, ~unignored, negate(noisy), negate(pred.missing), inside)
-    keep = all_of(pair.mask, unignored)
-    if not policy.counts_noise:
+        ignored = all_of(pair.mask, ignored, negate(noisy), negate(pred.missing), inside)
+    if options.noise == "ignore":
         keep, noisy = all_of(keep, negate(noisy)), None
-    elif noisy is None and policy.fixed_columns:  # no item can have this label, but tables have its column
+    elif noisy is None and options.noise == "cluster":  # no item can have this label, but tables have its column
         noisy = torch.zeros_like(pred.values, dtype=torch.bool)
     if true.missing is not None or pred.missing is not None:
         keep = _without_missing(keep, true, pred, options)

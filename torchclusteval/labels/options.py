@@ -10,7 +10,6 @@ import torch
 from torchclusteval.common.checks import COUNT, FLAG, Kind, check_kinds, one_of, optional
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.inputs import check_device
-from torchclusteval.labels.noise import NoisePolicy
 
 
 class LabelKeywords(TypedDict, total=False):
@@ -34,9 +33,10 @@ class LabelKeywords(TypedDict, total=False):
     device: torch.device | str | None
 
 
+NOISE = ("ignore", "cluster", "singletons")  # excluded; one extra last column; an extra column for each item
 _KINDS: dict[str, Kind] = {
     "num_groups": optional(COUNT),
-    "noise": one_of(*(policy.value for policy in NoisePolicy)),
+    "noise": one_of(*NOISE),
     "missing": one_of("error", "ignore"),
     "item_dims": optional(COUNT),
     "num_classes": optional(COUNT),
@@ -77,7 +77,7 @@ class LabelOptions:
             raise ValueError(f"num_groups: expected a whole number below 2**63; got {str(self.num_groups)[:40]}")
         if self.device is not None:
             object.__setattr__(self, "device", check_device(self.device))
-        if self.policy.counts_noise:
+        if self.noise != "ignore":
             self._check_noise()
         for name, other in (("absent_true", "ignore_index"), ("absent_pred", "noise_label")):
             label, excluded = getattr(self, name), getattr(self, other)
@@ -88,7 +88,7 @@ class LabelOptions:
     def _check_noise(self) -> None:
         if self.noise_label is None:
             raise ValueError(f"noise_label: expected the label of noise with noise={self.noise!r}; got None")
-        if self.policy.has_column_per_item and self.num_clusters is not None:
+        if self.noise == "singletons" and self.num_clusters is not None:
             raise ValueError("num_clusters: expected None with noise='singletons' (a column an item); got a number")
         if self.absent_true is not None or self.absent_pred is not None:
             remedy = "items without a group are in the margins"
@@ -115,11 +115,6 @@ class LabelOptions:
         options = object.__new__(LabelOptions)
         options.__dict__.update(self.__dict__, **checked)
         return options
-
-    @property
-    def policy(self) -> NoisePolicy:
-        """What becomes of noise."""
-        return NoisePolicy(self.noise)
 
 
 def check_names(options: Iterable[str], allowed: Collection[str]) -> None:

@@ -58,10 +58,8 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
     meant = options.item_dims is not None or true.names is not None or pred.names is not None
     shape = joint_shape(_shapes(sources, mask, weights), meant=meant)
     indexes = [(name, index) for name, source in sources.items() for index in source.indexes]
-    indexes += [(name, pandas_index(given[name])) for name in ("mask", "weights") if given[name] is not None]
-    indexes = [(name, index) for name, index in indexes if index is not None]
-    if len(indexes) > 1:
-        check_indexes(indexes, shape[-1])
+    indexes += [(name, pandas_index(given[name])) for name in ("mask", "weights")]
+    check_indexes(indexes, shape[-1])
     if weights is not None and options.validate:
         _check_weights(weights, mask)
     ids = [

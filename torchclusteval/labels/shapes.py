@@ -1,6 +1,6 @@
 """Which items of two sides belong together: shapes, indexes and names; errors that say what may be meant."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -89,15 +89,15 @@ def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
 # --- indexes and names of pandas objects --------------------------------------------------------------------
 
 
-def check_indexes(indexes: list[tuple[str, Any]], n: int) -> None:
-    """Raise where pandas indexes say that items of one position are not the same.
+def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
+    """Raise where pandas indexes (None: of no pandas object) say that items of one position are not the same.
 
     Raises:
         ValueError: indexes hold the same labels in another order, or other labels and neither is 0..N-1.
     """
     known: list[tuple[str, Any]] = []  # different ones
     for name, index in indexes:
-        if len(index) != n or any(index is other or index.equals(other) for _, other in known):
+        if index is None or len(index) != n or any(index is other or index.equals(other) for _, other in known):
             continue  # of another length, shapes do not fit
         for first, reference in known:
             remedy = f"{name}.reindex({first}.index) puts them in order, .to_numpy() takes them by position"
@@ -116,10 +116,32 @@ def counts_up(index: Any) -> bool:
     return bool((np.asarray(index) == np.arange(len(index))).all())
 
 
-def by_label(x: Any) -> Any:
-    """A pandas Series with an index of labels as a mapping; all else as it is."""
+def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> Any:
+    """Values of a mapping or of a pandas Series by its index, in the order of ``labels``; all else as it is.
+
+    Args:
+        labels: those of a mapping; None: there are none.
+        x: a value for each label. A Series whose index is 0 .. N - 1 has none, unless these are the labels.
+        name: of the argument.
+        each: what has a label, such as "a weight for each class".
+
+    Raises:
+        ValueError: a label has no value or several, or there are no labels.
+    """
     index = pandas_index(x)
-    return x if index is None or counts_up(index) else dict(zip(index.tolist(), x.tolist(), strict=True))
+    if index is not None and hasattr(x, "columns"):
+        raise ValueError(f"{name}: expected {each}; got a data frame (pass one column)")
+    if index is not None and not (counts_up(index) and set(labels or ()) != set(index.tolist())):
+        if not index.is_unique:
+            raise ValueError(f"{name}: expected {each}; got several for {index[index.duplicated()][0]!r}")
+        x = dict(zip(index.tolist(), x.tolist(), strict=True))
+    if not isinstance(x, Mapping):
+        return x
+    if labels is None:
+        raise ValueError(f"{name}: expected {each}, in a list as there are no labels; got values by label")
+    if missing := [label for label in labels if label not in x]:
+        raise ValueError(f"{name}: expected {each}; got none for {missing[0]!r} (a list is taken by position)")
+    return [x[label] for label in labels]
 
 
 def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...]) -> Names | None:

@@ -66,7 +66,7 @@ def read_labels(labels: Any, name: str) -> LabelSource:
     if isinstance(labels, np.ndarray):
         return _from_array(labels, name)
     if isinstance(labels, Mapping):
-        return _from_runs(labels, name)
+        return _join([read_labels(run, f"{name}[{key!r}]") for key, run in labels.items()], tuple(labels), name)
     pandas = _pandas_of(labels)
     if pandas is not None:
         return _from_pandas(labels, name, pandas)
@@ -245,10 +245,6 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
 # --- several clusterings ------------------------------------------------------------------------------------
 
 
-def _from_runs(runs: Mapping[Any, Any], name: str) -> LabelSource:
-    return _join([read_labels(run, f"{name}[{key!r}]") for key, run in runs.items()], tuple(runs), name)
-
-
 def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> LabelSource:
     """Clusterings ``(N,)`` as one source ``(B, N)``."""
     if not sources:
@@ -305,10 +301,7 @@ def _from_pandas(x: Any, name: str, pandas: Any) -> LabelSource:
     if isinstance(x, pandas.DataFrame):
         if not len(x.columns):
             raise ValueError(f"{name}: expected at least one clustering; got none")
-        if (
-            all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(x.dtypes))
-            and x.dtypes.nunique() < 2
-        ):
+        if len({*x.dtypes}) == 1 and isinstance(x.dtypes.iloc[0], np.dtype) and x.dtypes.iloc[0].kind in "biuf":
             return LabelSource(np.asarray(x).T, names=tuple(x.columns), indexes=(x.index,))
         columns = [_pandas_column(column, f"{name}[{key!r}]", pandas) for key, column in x.items()]
         return replace(_join(columns, tuple(x.columns), name), indexes=(x.index,))
@@ -397,7 +390,7 @@ def read_arrow(x: Any, name: str) -> LabelSource:
     if types.is_dictionary(x.type) or str(x.type) in ("string", "large_string", "string_view"):
         x = x.dictionary_encode()
         return indexed(*codes_of_dictionary(x), "null", in_order=x.type.ordered)
-    return _from_array(_objects(x.to_pylist()), name)
+    return _from_array(np.fromiter(x.to_pylist(), object, len(x)), name)
 
 
 def codes_of_dictionary(x: Any) -> tuple[np.ndarray, Any]:
@@ -424,9 +417,3 @@ def _numbers(x: Any) -> np.ndarray:
 
 def _nulls(x: Any) -> np.ndarray:
     return _numbers(x.is_null())
-
-
-def _objects(values: list[Any]) -> np.ndarray:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -4,6 +4,7 @@ from functools import partial
 
 from torch import Tensor
 
+from torchclusteval.cells.sums import launched
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger
 from torchclusteval.measures.record import UNIT, measure
@@ -21,12 +22,14 @@ def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
+@launched
 def precisions(tables: ContingencyTables) -> Tensor:
     """Sum over items of the share of its cluster that is of its class, ``(*batch,)``."""
     return tables.sum(lambda cell: cell.squares / cell.c_nonzero)
 
 
 @cached_on_tables
+@launched
 def recalls(tables: ContingencyTables) -> Tensor:
     """Sum over items of the share of its class that is in its cluster, ``(*batch,)``."""
     return tables.sum(lambda cell: cell.squares / cell.r_nonzero)

@@ -27,7 +27,7 @@ NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint"
 
 share = partial(measure, "entropy", range=UNIT, perfect=1.0)
 distance = partial(measure, "entropy", better="lower", perfect=0.0)
-permuted = partial(measure, "entropy", integer_only=True, on_host=True, batch_terms=(information.expected,))
+permuted = partial(measure, "entropy", integer_only=True, batch_terms=(information.expected,))
 corrected = partial(permuted, range=TO_ONE, perfect=1.0, chance_corrected=True, linear_in="information")
 _LINEAR: dict[str, Any] = {"linear_in": "information"}
 _METRIC: dict[str, Any] = {"linear_in": "information", "metric": True}
@@ -231,9 +231,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     """
     corrected = information.average_entropy(tables, average, CORRECTED_AVERAGES) - information.expected(tables)
     if not tables._all_ordinary:  # the difference may be rounding noise
-        one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
-        singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
-        corrected = corrected.masked_fill(one_group | singletons, 0.0)
+        corrected = corrected.masked_fill(information.is_fixed(tables), 0.0)
     return ratio(information.above_chance(tables), corrected, tables, maximum=1.0)
 
 

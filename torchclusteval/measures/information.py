@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.cells.sums import CANCELLED, Independence, launched, unwrapped
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import (
@@ -24,10 +24,10 @@ from torchclusteval.common.numerics import (
     sum_reproducible,
 )
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
+from torchclusteval.measures.expected_on_device import expected_on_device
 from torchclusteval.measures.sums import whole
 from torchclusteval.tables import ContingencyTables
 
-CANCELLED = 1e-5  # nats; a smaller sum of terms of both signs may have lost digits
 MANY = 1 << 15  # items
 
 
@@ -37,30 +37,35 @@ def in_base(nats: Tensor, base: float) -> Tensor:
 
 
 @cached_on_tables
+@launched
 def of_classes(tables: ContingencyTables) -> Tensor:
     """H(C)."""
     return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
 
 
 @cached_on_tables
+@launched
 def of_clusters(tables: ContingencyTables) -> Tensor:
     """H(K)."""
     return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
 
 
 @cached_on_tables
+@launched
 def classes_given_clusters(tables: ContingencyTables) -> Tensor:
     """H(C|K)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
 @cached_on_tables
+@launched
 def clusters_given_classes(tables: ContingencyTables) -> Tensor:
     """H(K|C)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
 @cached_on_tables
+@launched
 def shared(tables: ContingencyTables) -> Tensor:
     """I, the mutual information."""
     on_host = tables._most_items is not None
@@ -80,37 +85,27 @@ def _by_differences(tables: ContingencyTables) -> Tensor:
 
     No term is below 0. An empty cell adds E; sparse tables add what their cells have above their E.
     """
-    sizes, items = tables.class_sizes, tables.n_items.unsqueeze(-1).expand_as(tables.class_sizes)
-
-    def wrapped(cell: CellQuantities) -> Tensor:
-        """``n N - r c`` less some multiple of 2^64."""
-        return cell.count * cell.at_classes(items) - cell.at_classes(sizes) * cell.at_clusters(tables.cluster_sizes)
-
-    def excess(cell: CellQuantities) -> Tensor:
-        return _unwrapped(wrapped(cell), cell.n * cell.at_classes(items.double()) - cell.r * cell.c)
-
-    def divergence(cell: CellQuantities) -> Tensor:
-        d = excess(cell)
-        t = d / (cell.r * cell.c).clamp(min=1)
-        d = d / cell.at_classes(items.double())
-        whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
-        return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
-
-    total = tables.sum(divergence)
+    of = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes)
+    total = tables.sum(of.divergence)
     if tables.layout == "sparse":
-        total = total + _unwrapped(tables.sum(wrapped), tables.sum(excess)) / tables._n_items_f64
+        total = total + unwrapped(tables.sum(of.wrapped), tables.sum(of.excess)) / tables._n_items_f64
     return tables._divide_by_items(total)
-
-
-def _unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
-    """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
-    return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
 
 
 @cached_on_tables
 def expected(tables: ContingencyTables) -> Tensor:
     """E[I], the mean of I over all permutations of one side."""
-    return expected_mutual_information(whole(tables).class_sizes, tables.cluster_sizes)
+    if whole(tables).device.type == "cpu":
+        return expected_mutual_information(tables.class_sizes, tables.cluster_sizes)
+    sizes = tables.class_sizes, tables.cluster_sizes
+    return expected_on_device(*(x.reshape(-1, x.shape[-1]) for x in sizes)).reshape(tables.batch_shape)
+
+
+@launched
+def is_fixed(tables: ContingencyTables) -> Tensor:
+    """Whether all permutations of a side are the same partition: it is one group, or all single items."""
+    one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+    return one_group | (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
 
 
 @cached_on_tables
@@ -120,12 +115,14 @@ def above_chance(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
+@launched
 def joint(tables: ContingencyTables) -> Tensor:
     """H(C, K)."""
     return of_classes(tables) + clusters_given_classes(tables)
 
 
 @cached_on_tables
+@launched
 def variation(tables: ContingencyTables) -> Tensor:
     """H(C|K) + H(K|C)."""
     return classes_given_clusters(tables) + clusters_given_classes(tables)

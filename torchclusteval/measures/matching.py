@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantity
+from torchclusteval.cells.sums import launched
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
@@ -29,12 +30,14 @@ distance = partial(measure, "matching", better="lower", perfect=0.0)
 
 
 @cached_on_tables
+@launched
 def majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
 
 
 @cached_on_tables
+@launched
 def majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_class(lambda cell: cell.count).sum(-1)
@@ -44,6 +47,16 @@ def majority_of_classes(tables: ContingencyTables) -> Tensor:
 def _best_f(tables: ContingencyTables) -> Tensor:
     """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
     return 2 * tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero))
+
+
+@launched
+def _weighted_f(tables: ContingencyTables) -> Tensor:
+    return sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
+
+
+@launched
+def _sum_of_f(tables: ContingencyTables) -> Tensor:
+    return sum_reproducible(_best_f(tables))
 
 
 @cached_on_tables
@@ -126,8 +139,7 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     Source: Larsen and Aone (1999); Fung, Wang and Ester (2003).
     Example: 0.8286
     """
-    weighted = sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
-    return ratio(weighted, tables._n_items_f64, tables, maximum=1.0)
+    return ratio(_weighted_f(tables), tables._n_items_f64, tables, maximum=1.0)
 
 
 @share(source="meila2007")
@@ -138,7 +150,7 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
     Source: Larsen and Aone (1999), in the form that Meila (2007) names L.
     Example: 0.8286
     """
-    return ratio(sum_reproducible(_best_f(tables)), tables.n_classes.double(), tables, maximum=1.0)
+    return ratio(_sum_of_f(tables), tables.n_classes.double(), tables, maximum=1.0)
 
 
 @distance(

@@ -5,11 +5,13 @@ joins, and neither joins; M is the number of all pairs. They are exact float64 s
 float64 too, since int64 products wrap near 70,000 items. On float tables the polynomial ``x (x - 1) / 2`` is kept.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from torch import Tensor
 
 from torchclusteval.cells.quantities import PairCounts
+from torchclusteval.cells.sums import SUMS_OF_PAIRS
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.lazy import cached_on_tables, lazy_property
 from torchclusteval.common.numerics import sqrt_or_zero
@@ -39,9 +41,9 @@ def pair_counts(tables: ContingencyTables) -> PairCounts:
 class PairSums:
     """Numbers of unordered pairs, ``(*batch,)`` float64 each, and sums of them."""
 
-    def __init__(self, counts: PairCounts) -> None:
+    def __init__(self, counts: PairCounts, known: Mapping[str, Tensor] | None = None) -> None:
         self.ss, self.sd, self.ds, self.dd = counts
-        self._memo: dict[str, Tensor] = {}
+        self._memo: dict[str, Tensor] = {} if known is None else {name: known[name] for name in SUMS_OF_PAIRS}
 
     @lazy_property
     def joined(self) -> Tensor:
@@ -96,7 +98,7 @@ class PairSums:
 
 @cached_on_tables
 def pair_sums(tables: ContingencyTables) -> PairSums:
-    return PairSums(pair_counts(tables))
+    return PairSums(pair_counts(tables), tables._launched)
 
 
 @cached_on_tables

@@ -5,12 +5,13 @@ A measure that is a formula of such sums reads them by functions that keep their
 added-up sums as it takes tables: ``tce.pooled`` adds those of groups, and there is no second formula.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from torchclusteval.common import kernels
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables, with_cached_values
 from torchclusteval.common.numerics import at_most
@@ -56,6 +57,7 @@ class AddedSums:
 
     is_integer = False
     _all_ordinary = False
+    _launched = None
 
     def __init__(self, batch_shape: torch.Size, device: torch.device) -> None:
         self.batch_shape = batch_shape
@@ -109,12 +111,58 @@ def ratio(
     if tables._all_ordinary:  # neither empty nor identical
         value = _divide(numerator, denominator, maximum)
         return value if undefined is None else torch.where(undefined, otherwise, value)
+    if tables._launched is not None:
+        other, rest = (otherwise, None) if isinstance(otherwise, float) else (0.0, otherwise)
+        parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
+        return _launch_ratio(tables, parts, same=identical, other=other, maximum=maximum)
     is_fixed = tables.empty if identical is None else tables.identical | tables.empty
     undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)
     value = _divide(numerator, denominator, maximum)
     return torch.where(undefined, _fixed_value(tables, denominator, identical, otherwise), value)
+
+
+def _launch_ratio(tables: ContingencyTables, parts: Sequence[Tensor | None], **numbers: float | None) -> Tensor:
+    out = torch.empty(tables.batch_shape, dtype=torch.float64, device=tables.device)
+    given = [x if x is None or x.shape == out.shape else x.expand(out.shape).clone() for x in parts]
+    kernels.launch("ratio", out, *given, **numbers)
+    return out
+
+
+def ratio_by_torch(out: Tensor, *parts: Tensor | None, same: float | None, other: float, maximum: float | None) -> None:
+    """Write a ratio under the rule for degenerate tables.
+
+    Args:
+        out: result, ``(*batch,)`` float64.
+        *parts: ``(*batch,)`` each: numerator and denominator, float64 or int64; whether the sides are identical, and
+            whether there are no items; where it is undefined (None: where the denominator is 0), and the values there
+            (None: ``other``).
+        same: value where identical; None: the ratio.
+        other: value where undefined.
+        maximum: of the value; None: there is none.
+    """
+    numerator, denominator, identical, empty, undefined, otherwise = parts
+    assert numerator is not None
+    assert denominator is not None
+    assert identical is not None
+    assert empty is not None
+    unknown = denominator == 0 if undefined is None else undefined
+    rest = out.new_full((), other) if otherwise is None else otherwise
+    value = torch.where(unknown, rest, _divide(numerator, denominator, maximum))
+    value = value if same is None else value.masked_fill(identical, same)
+    out.copy_(value.masked_fill(empty, torch.nan))
+
+
+def _sample(device: torch.device) -> kernels.Arguments:
+    """Zeros, identical sides, an empty table, and a value above the maximum."""
+    numbers = torch.tensor([[1, 2, 0, 0, 5], [3, 2, 0, 0, 4]], device=device).double()
+    flags = torch.tensor([[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]], device=device).bool()
+    out = torch.zeros(5, dtype=torch.float64, device=device)
+    return [out, *numbers, *flags, None, None], {"same": 1.0, "other": 0.0, "maximum": 1.0}
+
+
+kernels.define("ratio", "torchclusteval.measures.triton_ratio", ratio_by_torch, _sample)
 
 
 def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:

@@ -12,71 +12,19 @@ counts the groups that pairs of items share and the items that pairs of groups s
 levels of a hierarchy and what compares whole trees.
 """
 
-from torchclusteval.overlap.bcubed import (
-    extended_bcubed_f,
-    extended_bcubed_per_item,
-    extended_bcubed_precision,
-    extended_bcubed_recall,
-    multiplicity_precision,
-    multiplicity_recall,
-)
-from torchclusteval.overlap.community import (
-    fuzzy_omega,
-    omega_index,
-    omega_observed,
-    overlap_quality,
-    overlapping_nmi_lfk,
-    overlapping_nmi_max,
-    partition_closeness_simple,
-)
-from torchclusteval.overlap.element_centric import overlap_element_centric, overlap_element_centric_per_item
+from torchclusteval.overlap import bcubed, community, element_centric, hierarchy, matching
+from torchclusteval.overlap.bcubed import *
+from torchclusteval.overlap.community import *
+from torchclusteval.overlap.element_centric import *
 from torchclusteval.overlap.files import read_memberships
-from torchclusteval.overlap.hierarchy import dendrogram_purity, fowlkes_mallows_of_cuts, hierarchy_weights
-from torchclusteval.overlap.matching import (
-    average_f1,
-    geometric_accuracy,
-    geometric_ppv,
-    maximum_matching_ratio,
-    nf1,
-    overlap_inverse_purity,
-    overlap_purity,
-    overlap_purity_f,
-    overlap_set_f,
-)
+from torchclusteval.overlap.hierarchy import *
+from torchclusteval.overlap.matching import *
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.registry import OVERLAP_DEFAULT, OVERLAP_MEASURES, evaluate_overlapping
 
-__all__ = [
-    "OVERLAP_DEFAULT",
-    "OVERLAP_MEASURES",
-    "Memberships",
-    "average_f1",
-    "dendrogram_purity",
-    "evaluate_overlapping",
-    "extended_bcubed_f",
-    "extended_bcubed_per_item",
-    "extended_bcubed_precision",
-    "extended_bcubed_recall",
-    "fowlkes_mallows_of_cuts",
-    "fuzzy_omega",
-    "geometric_accuracy",
-    "geometric_ppv",
-    "hierarchy_weights",
-    "maximum_matching_ratio",
-    "multiplicity_precision",
-    "multiplicity_recall",
-    "nf1",
-    "omega_index",
-    "omega_observed",
-    "overlap_element_centric",
-    "overlap_element_centric_per_item",
-    "overlap_inverse_purity",
-    "overlap_purity",
-    "overlap_purity_f",
-    "overlap_quality",
-    "overlap_set_f",
-    "overlapping_nmi_lfk",
-    "overlapping_nmi_max",
-    "partition_closeness_simple",
-    "read_memberships",
-]
+__all__ = ["OVERLAP_DEFAULT", "OVERLAP_MEASURES", "Memberships", "evaluate_overlapping", "read_memberships"]
+__all__ += bcubed.__all__
+__all__ += community.__all__
+__all__ += element_centric.__all__
+__all__ += hierarchy.__all__
+__all__ += matching.__all__

@@ -18,6 +18,9 @@ from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
 
+__all__ = ["fuzzy_omega", "omega_index", "omega_observed", "overlap_quality", "overlapping_nmi_lfk"]
+__all__ += ["overlapping_nmi_max", "partition_closeness_simple"]
+
 
 @measure("collins1988", symmetric=True, example="0.6667")
 def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:

@@ -14,7 +14,7 @@ What is left is the distance of ``p_i`` on both sides, a sum over all patterns f
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from torchclusteval.common.checks import check_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
-from torchclusteval.labels.shapes import by_label
+from torchclusteval.labels.shapes import in_order_of
 from torchclusteval.overlap.comparison import (
     Comparison,
     GroupIncidence,
@@ -38,6 +38,8 @@ from torchclusteval.overlap.comparison import (
 )
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, starts_of
+
+__all__ = ["overlap_element_centric", "overlap_element_centric_per_item"]
 
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
 _BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
@@ -154,25 +156,14 @@ def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights:
         ("true_weights", true_weights, comparison.true),
         ("pred_weights", pred_weights, comparison.pred),
     ):
-        given = by_label(given)
-        if isinstance(given, Mapping):
-            given = _by_label(given, side, name)
+        labels = range(side.n_groups) if side.group_labels is None else side.group_labels
+        given = in_order_of(labels, given, name, f"a weight for each of the {len(labels)} groups")
         values = torch.ones(side.n_groups) if given is None else as_numbers(given, name)
         if values.shape != (side.n_groups,) or not bool((values.isfinite() & (values > 0)).all()):
             expected = f"shape ({side.n_groups},), numbers above 0"
             raise ValueError(f"{name}: expected {expected}; got {brief(given)}")
         weights.append(values.to(side.device).double())
     return alpha, (weights[0], weights[1])
-
-
-def _by_label(weights: Mapping[Any, Any], side: Memberships, name: str) -> list[Any]:
-    """The weights of all groups, in the order of their codes."""
-    labels = range(side.n_groups) if side.group_labels is None else side.group_labels
-    if set(weights) != set(labels):
-        odd = set(weights) ^ set(labels)
-        got = f"{len(odd)} more or fewer, such as {brief(next(iter(odd)))}"
-        raise ValueError(f"{name}: expected a weight for each of the {len(labels)} groups; got {got}")
-    return [weights[label] for label in labels]
 
 
 def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:

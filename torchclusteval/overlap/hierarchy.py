@@ -22,6 +22,8 @@ from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at
 from torchclusteval.tables import ContingencyTables
 
+__all__ = ["dendrogram_purity", "fowlkes_mallows_of_cuts", "hierarchy_weights"]
+
 _CUT_LABELS = 2**22  # labels of the cuts that are compared at once
 
 

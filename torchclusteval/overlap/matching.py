@@ -3,12 +3,15 @@
 import torch
 from torch import Tensor
 
+from torchclusteval.measures.one_sided import harmonic_mean
 from torchclusteval.measures.sparse_assignment import sparse_max_assignment
-from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare, measure
 from torchclusteval.overlap.intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import starts_of
+
+__all__ = ["average_f1", "geometric_accuracy", "geometric_ppv", "maximum_matching_ratio", "nf1"]
+__all__ += ["overlap_inverse_purity", "overlap_purity", "overlap_purity_f", "overlap_set_f"]
 
 
 @measure("amigo2009", swapped="overlap_inverse_purity", example="1.")
@@ -51,7 +54,7 @@ def overlap_purity_f(
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
     """
     purity = overlap_purity(true, pred, chunk_size=chunk_size)
-    return weighted_f(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
+    return harmonic_mean(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
 
 
 @measure("amigo2009", example="0.8333")

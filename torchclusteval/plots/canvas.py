@@ -15,6 +15,7 @@ from torch import Tensor
 from torchclusteval.common.checks import is_listable
 from torchclusteval.common.formatting import brief, printable, shorten
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.shapes import in_order_of
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +83,8 @@ def size_of(axes: Any) -> tuple[float, float]:
 
 def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | None, count: int) -> list[str]:
     """The names of clusterings: those given, else their own, else their numbers."""
-    given: Any = names if names is not None else own if own is not None else range(count)
+    known = range(count) if own is None else own
+    given = known if names is None else in_order_of(known, names, "names", "a name for each clustering")
     if isinstance(given, (str, bytes)) or not is_listable(given, "names"):
         raise ValueError(f"names: expected a list of names; got {brief(given)}")
     listed = [str(x) for x in given]

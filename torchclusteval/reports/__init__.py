@@ -17,8 +17,7 @@ from torchclusteval.common.output import write_text
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.sampling import seeded
-from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import EncodedPair, argument_names
+from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.record import Measure

@@ -61,7 +61,7 @@ def _read(labels: Labelling, facts: list[tuple[str, str]]) -> str:
     rows = [*facts, ("items", str(items)), ("clusterings", str(count))]
     if labels.true is not None:
         rows.append(("classes", str(len(labels.true[labels.scored().any(0)].unique()))))
-        rows.append(("items without a class, not scored", str(items - int(_with_class(labels).sum()))))
+        rows.append((f"items without {_needed(labels)}, not scored", str(items - int(_with_class(labels).sum()))))
     if labels.groups is not None:
         rows.append(("groups of items, each scored by itself", str(len(labels.group_names))))
     lacking = items - labels.kept.sum(1)
@@ -289,8 +289,8 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
     if unscored:
         out += note(
-            f"Here all items of {text(best)} count, also the {unscored} without a class, which are not scored: sizes "
-            "are not those above."
+            f"Here all items of {text(best)} count, also the {unscored} without {_needed(labels)}, which are not "
+            "scored: sizes are not those above."
         )
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
@@ -322,6 +322,10 @@ def _filled(groups: GroupScores, values: Tensor) -> list[int]:
     """The groups with items, in ascending order of a value, large ones first among equals."""
     sizes = groups["size"].tolist()
     return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (float(values[i]), -sizes[i]))
+
+
+def _needed(labels: Labelling) -> str:
+    return "a class" if labels.groups is None else "a class or a group"
 
 
 def _with_class(labels: Labelling) -> Tensor:

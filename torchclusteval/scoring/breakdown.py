@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting.dispatch import count_sparse, flat_indices
+from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.segmentation import best_clusters, best_ious, first_column
@@ -275,7 +275,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     [1.0, 0.5, 0.5]
     """
     own = LabelOptions.of(options, without=("weights", "by", "num_groups", "layout"))
-    pair = labels.encode(labels_true, labels_pred, own, margins=True)
+    pair = encode(labels_true, labels_pred, own, margins=True)
     cells = count_sparse(pair)
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]

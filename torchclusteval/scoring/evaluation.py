@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.layouts import CellsElsewhereError, SpreadCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items
+from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
@@ -22,7 +24,8 @@ from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
-_DEVICE_CHUNK_CELLS = 1 << 20
+_DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
+_DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -141,21 +144,39 @@ def split_applicable(
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
     if measure.integer_only and not tables.is_integer:
         return "needs integer counts, not weights or probabilities"
+    if isinstance(tables._cells, SpreadCells) and tables._cells.reduce is not None and _reads_cells(measure):
+        return "is no formula of sums, maxima and sizes and needs all cells in one place (see all_reduce)"
     assigns = measure.on_host and measure.family in ("matching", "coreference", "tracking")
     if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MAX_ASSIGNED_GROUPS:
         return f"needs an assignment of more than {_MAX_ASSIGNED_GROUPS} groups (name it to compute it all the same)"
     return None
 
 
+@cache
+def _reads_cells(measure: Measure) -> bool:
+    """Whether a measure reads the cells of tables one by one."""
+    row, column, counts = torch.tensor([[0, 0, 1], [0, 1, 1], [2, 1, 3]])
+    cells = SpreadCells(torch.Size(), (2, 2), row * 0, row, column, counts, 3, lambda x, _: x)
+    try:
+        measure(ContingencyTables._of(TableParts(cells)))
+    except CellsElsewhereError:
+        return True
+    return False
+
+
 @on_one_thread
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     kept, skipped = split_applicable(tables, chosen)
+    ordered = kept
     if tables.device.type == "cpu":
         retain_freed_memory()
-    if not tables.has_unmatched:
+    else:  # the device has all else to do before it is waited for
+        ordered = sorted(kept, key=lambda measure: measure.on_host)
+        _ = None if tables._n_considered is None else tables.coverage
+    if ordered is kept and not tables.has_unmatched:
         return scores_of(tables, dict(zip(kept, _values(tables, kept, chunk_size), strict=True)), skipped)
     values: dict[Measure, Tensor] = {}
-    for own, some in _sides(tables, kept):
+    for own, some in _sides(tables, ordered):
         values |= zip(some, _values(own, some, chunk_size), strict=True)
     return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
 
@@ -184,7 +205,7 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
     One large document beside many small ones would give all of them its rows and columns.
     """
-    if tables.layout == "dense":
+    if tables.layout == "dense" or isinstance(tables._cells, SpreadCells):
         return values(tables)
     size, shape = tables.batch_shape.numel(), tables.shape[-2:]
     if size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
@@ -194,7 +215,11 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
     least = least.scatter_reduce(0, table, torch.maximum(row, column) + 1, "amax")
     power = least.double().log2().ceil().long()
     places = [(power == x).nonzero().squeeze(-1) for x in power.unique().tolist()]
-    parts = [values(tables._crop(some, int(least[some].max()))) for some in places]
+    parts = []
+    for some in places:
+        kept = torch.arange(int(least[some].max()), device=tables.device)
+        part = tables._select(tables._cells.select(some), some)
+        parts.append(values(part._keep_groups(kept[: shape[0]], kept[: shape[1]])))
     joined, order = (torch.cat(column) for column in zip(*parts, strict=True)), torch.cat(places)
     return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 
@@ -218,8 +243,7 @@ def in_chunks(
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
     shape = tables.batch_shape
     size = shape.numel()
-    cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
-    step = chunk_size or max(1, cells // tables._cells_per_table)
+    step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
     if not shape or step >= size:
         return [function(tables) for function in functions]
     values = list[Tensor]()
@@ -232,6 +256,16 @@ def in_chunks(
                 values.append(value.new_empty(size, *value.shape[1:]))
             values[number][start:stop] = value  # small tensors that are kept would split the memory that is freed
     return [value.reshape(*shape, *value.shape[1:]) for value in values]
+
+
+def _chunk_cells(device: torch.device) -> int:
+    """Cells worked on at a time."""
+    if device.type == "cpu":
+        return _CPU_CHUNK_CELLS
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return _DEVICE_CHUNK_CELLS
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(_DEVICE_CHUNK_CELLS, memory // _DEVICE_BYTES_PER_CELL)
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
@@ -247,7 +281,7 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
     """An evaluator that fuses the passes over the cells of all measures.
 
     The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
-    Measures that need the host (``on_host``) and those of coreference run as they are.
+    Measures that need the host (``on_host``), those of expected information, and those of coreference run as they are.
 
     Args:
         measures: as for ``evaluate``.
@@ -271,13 +305,15 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
             raise ValueError("tables: expected dense tables to compile for; got sparse ones (tables.to_dense())")
         kept, skipped = split_applicable(tables, chosen)
         whole, tables = tables, tables.without_margins()
-        fused = [measure for measure in kept if not measure.on_host and not measure.one_sided]
+        fused = [m for m in kept if not (m.on_host or m.batch_terms or m.one_sided)]
         names = [measure.name for measure in fused]
         counts = tables.counts
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
         if key not in programs:
             programs[key] = _program(fused, options)
-        fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
+        # A copy: graphs of mode="reduce-overhead" write the values of the next call where those of this one are.
+        found = torch.stack(programs[key](counts)).unbind(0) if fused else ()
+        fused_values = dict(zip(names, found, strict=True))
         values = {
             m: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept
         }
@@ -318,7 +354,8 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
         prediction joins pairs); nan without items.
 
     Raises:
-        ValueError: ``tables`` is a single table, or a measure that was named is not defined by sums.
+        ValueError: ``tables`` is a single table, the last batch dimension holds clusterings of the same items, or a
+            measure that was named is not defined by sums.
 
     Example:
         >>> tables = tce.ContingencyTables.from_labels([0, 0, 1, 0, 1], [0, 0, 1, 0, 0], by=["a", "a", "a", "b", "b"])
@@ -334,9 +371,7 @@ def pool(
     """The scores of ``pooled``, and the sums that they follow from."""
     check_tables(tables)
     chosen = with_zero_division(select(measures), zero_division)
-    if not tables.batch_shape:
-        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
-        raise ValueError(f"tables: {expected}; got a single table")
+    check_are_groups(tables)
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
     of_groups = [_sums(own, some, zero_division) for own, some in _sides(tables, kept)]
@@ -350,6 +385,23 @@ def pool(
     names = tables.names if len(tables.batch_shape) == 2 else None
     grouped = tables._n_grouped.sum(-1)
     return Scores(values, records, n_items, coverage, skipped, names, None, n_considered, n_grouped=grouped), of_groups
+
+
+def check_are_groups(tables: ContingencyTables) -> None:
+    """Raise for a single table, and where tables of labels show that they are of clusterings of the same items."""
+    if not tables.batch_shape:
+        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
+        raise ValueError(f"tables: {expected}; got a single table")
+    classes = None if tables.groups is not None or tables.batch_shape[-1] < 2 else tables.classes
+    if classes is None or classes.ndim > 1:
+        return
+    sizes, seen = whole_class_sizes(tables), tables.n_considered
+    of_clusterings = (
+        tables.names is not None and tables._n_considered is not None and bool((seen == seen[..., :1]).all())
+    )
+    if of_clusterings or (bool((sizes == sizes[..., :1, :]).all()) and bool((sizes > 0).any())):
+        got = f"{tables.batch_shape[-1]} clusterings of the same items"
+        raise ValueError(f"tables: expected groups of items, one table each (from_labels(..., by=ids)); got {got}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,7 +457,7 @@ def with_parts(
         if chosen[measure]:
             expected = "measures that sums over groups define"
             got = f"{measure.name!r}, whose groups can only be averaged"
-            remedy = "evaluate(..., by=ids).macro(), macro=True or --macro"
+            remedy = "evaluate(..., by=ids).macro() or macro=True"
             raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
         skipped = {**skipped, measure.name: "is not defined by sums over groups"}
     return [measure for measure in kept if measure.parts is not None], skipped

@@ -1,24 +1,30 @@
 """Which clusterings of a batch are the same partition of the items, by fingerprints of 64 bits."""
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from torchclusteval.labels.encoding import argument_names, encode
+from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
 from torchclusteval.tables import ContingencyTables
 
+_CODES_AT_A_TIME = 1 << 20
 
-def same_partitions(labels_pred: Any, names: Names | None = None, **options: Any) -> list[int]:
+
+def same_partitions(
+    labels_pred: Any, names: Names | None = None, considered: Tensor | None = None, **options: Any
+) -> list[int]:
     """For each clustering the number of the first that is the same partition, whatever the names of its clusters.
 
     Items without a label, or that the ``options`` of labels leave out, are in no cluster. ``names`` are those that
-    clusterings with names should have.
+    clusterings with names should have, ``considered`` ``(B,)`` the unmasked items (or their weight) of each.
 
     Raises:
-        ValueError: labels are not ``(B, N)``, or have other names.
+        ValueError: labels are not ``(B, N)``, or of other names or items.
     """
     with argument_names(labels_true="labels_pred"):
         pair = encode(labels_pred, labels_pred, LabelOptions.of({**options, "missing": "ignore"}))
@@ -28,6 +34,14 @@ def same_partitions(labels_pred: Any, names: Names | None = None, **options: Any
     for own, expected in zip(pair.names or (), names or (), strict=False):
         if own != expected:
             raise ValueError(f"labels_pred: expected the clusterings in the order of {expected!r}; got {own!r} there")
+    own = count_considered(pair.user_mask, pair.weights, pair.n_items, pair.device).double().expand(pair.batch_shape)
+    if considered is not None and considered.shape == own.shape:
+        for given, scored in zip(own.tolist(), considered.tolist(), strict=True):
+            if not math.isclose(given, scored):
+                remedy = "pass mask= and weights= as to evaluate"
+                raise ValueError(
+                    f"labels_pred: expected the {scored:g} items that were scored; got {given:g} ({remedy})"
+                )
     codes = (pair.pred.codes.long() - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
     return same_codes(codes, torch.ones_like(codes).bool() if pair.mask is None else pair.mask.expand(codes.shape))
 
@@ -65,14 +79,18 @@ def of_tables(tables: ContingencyTables) -> Tensor:
 
 def of_labels(codes: Tensor, keep: Tensor | None) -> Tensor:
     """``(B,)`` of codes ``(B, N)`` in the kept items, the same for other numbers of the same clusters."""
-    place = torch.arange(codes.shape[-1], device=codes.device)
-    found = []
-    for row, kept in zip(codes, [None] * len(codes) if keep is None else keep, strict=True):
-        some, where = (row, place) if kept is None else (row[kept], place[kept])
-        size = int(some.max()) + 1 if len(some) else 1
-        first = torch.full((size,), len(row), device=codes.device).scatter_reduce(0, some, where, "amin")
-        found.append(_mix(_mix(where + 1) + first[some]).sum())
-    return torch.stack(found) if found else place.new_zeros(0)
+    items = codes.shape[-1]
+    place = torch.arange(items, device=codes.device)
+    some = codes if keep is None else codes.masked_fill(~keep, 0)
+    size = int(some.max()) + 1 if some.numel() else 1
+    found = torch.zeros(len(codes), dtype=torch.int64, device=codes.device)
+    for rows in torch.arange(len(codes), device=codes.device).split(max(1, _CODES_AT_A_TIME // max(size, items, 1))):
+        own = some[rows]
+        where = place.expand(own.shape) if keep is None else place.expand(own.shape).masked_fill(~keep[rows], items)
+        first = where.new_full((len(rows), size), items).scatter_reduce(1, own, where, "amin")
+        hashed = _mix(_mix(place + 1) + first.gather(1, own))
+        found[rows] = hashed.masked_fill(where == items, 0).sum(-1)
+    return found
 
 
 def _mix(x: Tensor) -> Tensor:

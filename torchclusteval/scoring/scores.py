@@ -4,7 +4,8 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import as_path, check_choice, check_count
-from torchclusteval.common.formatting import format_number
+from torchclusteval.common.checks import as_path, check_choice, check_count, is_listable
+from torchclusteval.common.formatting import brief, format_number
 from torchclusteval.common.numerics import DECIMALS, sum_reproducible
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.output import write_text
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.shapes import in_order_of
+from torchclusteval.labels.sources import is_missing
+from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.partitions import same_partitions
@@ -119,6 +123,7 @@ class Scores(Printed, ByName[Tensor]):
             n: how many.
             name: by which measure; None: as for :meth:`best`.
             within: ``(B,)`` a group for each clustering, such as its number of clusters: the ``n`` best of each group.
+                A mapping or a pandas Series goes by the names of clusterings, or by their numbers without names.
 
         Returns:
             Scores ``(n,)``, or fewer where there are fewer, with names: numbers where clusterings have none.
@@ -135,19 +140,39 @@ class Scores(Printed, ByName[Tensor]):
         order: list[int] = goodness.argsort(descending=True, stable=True).tolist()
         if within is None:
             return self._select(order[:n])
-        groups = within.tolist() if hasattr(within, "tolist") else list(within)
-        if len(groups) != len(order):
-            raise ValueError(f"within: expected a group for each of {len(order)} clusterings; got {len(groups)}")
-        by_group: dict[Any, list[int]] = {group: [] for group in sorted(set(groups))}
+        members: dict[int, list[int]] = {}
+        groups = self._numbers_of(within, "within")
         for i in order:
-            by_group[groups[i]].append(i)
-        return self._select([i for members in by_group.values() for i in members[:n]])
+            members.setdefault(groups[i], []).append(i)
+        return self._select([i for group in sorted(members) for i in members[group][:n]])
+
+    def _numbers_of(self, groups: Any, name: str) -> list[int]:
+        """The number of the group of each clustering, in natural order of the groups.
+
+        Raises:
+            ValueError: there is not one group for each clustering, by its name or number where groups have labels.
+        """
+        each = f"a group for each of {len(self.n_items)} clusterings"
+        known = range(len(self.n_items)) if self.clusterings is None else self.clusterings
+        given = in_order_of(known, groups, name, each)
+        if isinstance(given, (str, bytes, Set)) or not is_listable(given, name):
+            raise ValueError(f"{name}: expected {each}, in their order; got {brief(groups)}")
+        listed = given.tolist() if hasattr(given, "tolist") else list(given)
+        wrong = next((x for x in listed if not isinstance(x, Hashable) or is_missing(x)), None)
+        if len(listed) != len(known) or wrong is not None or None in listed:
+            got = len(listed) if len(listed) != len(known) else brief(wrong)
+            raise ValueError(f"{name}: expected {each}; got {got}")
+        vocabulary = Vocabulary()
+        numbers = vocabulary.numbers_of(listed)
+        found: list[int] = vocabulary.ranked()[1][numbers].tolist()
+        return found
 
     def distinct(
         self,
         labels_pred: Any,
         *,
         mask: Any = None,
+        weights: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
         item_dims: int | None = None,
@@ -157,6 +182,7 @@ class Scores(Printed, ByName[Tensor]):
         Args:
             labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
             mask: the items that were scored, as in :func:`evaluate`; items elsewhere may differ.
+            weights: as in :func:`evaluate`, to tell whether they are the items that were scored.
             noise_label: as in :func:`evaluate`, and so ``noise`` and ``item_dims``.
             noise: what becomes of noise.
             item_dims: dimensions of items.
@@ -165,7 +191,8 @@ class Scores(Printed, ByName[Tensor]):
             Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
 
         Raises:
-            ValueError: labels are not ``(B, N)``, one row for each score, or have other names or another order.
+            ValueError: labels are not ``(B, N)``, one row for each score, of the items that were scored, or have other
+                names or another order.
 
         >>> runs = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]]
         >>> found = tce.evaluate([0, 0, 1, 1], runs, ["ami", "ari"]).distinct(runs)
@@ -175,13 +202,14 @@ class Scores(Printed, ByName[Tensor]):
         0               2          1.0000         1.0000
         2               1          0.0000         0.0000
         """
-        options = {"mask": mask, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
-        first = same_partitions(labels_pred, self.clusterings, **options)
+        options = {"mask": mask, "weights": weights, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
+        considered = (self.n_items / self.coverage).nan_to_num(0.0)
+        first = same_partitions(labels_pred, self.clusterings, considered, **options)
         if self.batch_shape != (len(first),):
             got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
             raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")
-        places = list(dict.fromkeys(first))
-        return self._select(places, count=torch.tensor([first.count(i) for i in places], device=self.n_items.device))
+        count = Counter(first)
+        return self._select([*count], count=torch.tensor([*count.values()], device=self.n_items.device))
 
     def best(self, name: str | None = None) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
@@ -242,11 +270,18 @@ class Scores(Printed, ByName[Tensor]):
 
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists (a float for a single clustering)."""
-        return {name: value.tolist() for name, value in self.items()}
+        return {name: value.tolist() for name, value in self.to_numpy().items()}
 
     def to_numpy(self) -> dict[str, np.ndarray]:
         """Names to arrays of shape ``(*batch,)``."""
-        return {name: value.detach().cpu().numpy() for name, value in self.items()}
+        return dict(zip(self.names, self._on_host(), strict=True))
+
+    def _on_host(self, *others: Tensor) -> list[np.ndarray]:
+        """The values of all measures, and other tensors of the batch; a device is waited for once."""
+        values = [x.detach() for x in (*self.values(), *others)]
+        if any(x.device.type == "cpu" for x in values):
+            return [x.cpu().numpy() for x in values]
+        return list(torch.stack([x.double() for x in values]).cpu().numpy()) if values else []
 
     def to_pandas(self) -> DataFrame:
         """One row a clustering, one column a measure; needs pandas."""
@@ -286,9 +321,9 @@ class Scores(Printed, ByName[Tensor]):
         Of what ``pairwise`` returns, so is each clustering against itself, and each pair counts once where its order
         does not matter.
         """
-        if self._by_group:
-            return self.macro().summary()
-        values = self.to_numpy()
+        return self.macro().summary() if self._by_group else self._summarise(self.to_numpy())
+
+    def _summarise(self, values: Mapping[str, np.ndarray]) -> "Summary":
         if self.of_pairs:
             others = ~np.eye(self.batch_shape[0], dtype=bool)
             once = {name for name, measure in self.measures.items() if measure.swapped == name}
@@ -310,20 +345,22 @@ class Scores(Printed, ByName[Tensor]):
         shape = " x ".join(map(str, self.batch_shape)) or "1"
         what = "clustering" if self.groups is None else "group"
         head = f"Scores of {shape} {what}{'s' * (count != 1)}"
+        *scores, coverage = self._on_host(self.coverage)
+        values = dict(zip(self.names, scores, strict=True))
         if self.listed:
             own = {} if self.count is None else {"count": [str(x) for x in self.count.tolist()]}
-            own |= {name: [*map(format_number, value.tolist())] for name, value in self.items()}
+            own |= {name: [*map(format_number, value.tolist())] for name, value in values.items()}
             lines = zip(self.clusterings or (), *own.values(), strict=True)
-            rows = [[str(name), *values] for name, *values in itertools.islice(lines, _MAX_ROWS)]
+            rows = [[str(name), *row] for name, *row in itertools.islice(lines, _MAX_ROWS)]
             header = ["clustering", *own]
         elif count <= 6 and len(self.batch_shape) <= 1:
-            flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
-            rows = [[name, *map(format_number, values)] for name, values in flat.items()]
+            flat = {name: value.reshape(-1).tolist() for name, value in values.items()}
+            rows = [[name, *map(format_number, of_each)] for name, of_each in flat.items()]
             numbers = range(count) if self.clusterings is None else self.clusterings
             numbers = numbers if self.groups is None else tuple(self.groups.tolist())
             header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
         else:
-            header, rows, *_ = self.summary()._shown()
+            header, rows, *_ = (self.summary() if self._by_group else self._summarise(values))._shown()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         notes += [f"{name} looks like no clustering: {reason}" for name, reason in self.doubtful.items()]
         if self.listed and count > _MAX_ROWS:
@@ -331,9 +368,9 @@ class Scores(Printed, ByName[Tensor]):
         if self.of_pairs:
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
-        if of_partitions and bool((self.coverage < 1).any()):  # the others count the items that one side lacks
-            least = "" if self.coverage.numel() == 1 else " at least"
-            notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} %{least} (see coverage)")
+        if of_partitions and bool((coverage < 1).any()):  # the others count the items that one side lacks
+            least = "" if coverage.size == 1 else " at least"
+            notes.append(f"items scored: {format_number(100 * float(coverage.min()))} %{least} (see coverage)")
         return Shown(header, rows, head, notes)
 
 

@@ -124,7 +124,7 @@ def read_labels(
     if lengths[0] != lengths[1]:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {lengths}")
     indexes = [("labels_true", pandas_index(labels_true)), ("labels_pred", pandas_index(labels_pred))]
-    check_indexes([(name, index) for name, index in indexes if index is not None], lengths[0])
+    check_indexes(indexes, lengths[0])
     if not matrix and (_is_continuous(true) or _is_continuous(pred)):
         message = (
             f"Clustering metrics expects discrete values but received {_target_type(true)} values for label, "

@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
 from torchclusteval.common.checks import check_bools, check_chunk_size
 from torchclusteval.common.formatting import brief
-from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.encoding import EncodedPair, encode
+from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables, with_zero_division
 from torchclusteval.scoring.scores import Scores
-from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
+from torchclusteval.streaming.distributed import all_gather_objects, group_ranks, rank_and_size
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
@@ -114,7 +114,7 @@ class ContingencyAccumulator:
             validate=validate,
         )
         check_bools(weights=weights)
-        if self._options.policy.has_column_per_item and weights:
+        if noise == "singletons" and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
         self._device = None if device is None else resolve_device(device, {})
         self._weights = weights
@@ -171,8 +171,8 @@ class ContingencyAccumulator:
         self._add(*self._encode(labels_true, labels_pred, mask, weights, by))
         return self
 
-    def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
-        """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it."""
+    def _count_encoded(self, pair: EncodedPair) -> Tensor:
+        """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it: table or cells."""
         return self._empty().count(self._checked(pair))
 
     def _encode(
@@ -186,11 +186,11 @@ class ContingencyAccumulator:
             mask=mask,
             weights=weights,
             by=by,
-            noise=self._options.policy.for_chunks.value,
+            noise="ignore" if self._options.noise == "ignore" else "cluster",  # single items get columns in the end
             validate=self._options.validate and checks,
             device=place,
         )
-        return labels.encode(labels_true, labels_pred, options, margins=True), options
+        return encode(labels_true, labels_pred, options, margins=True), options
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -209,7 +209,7 @@ class ContingencyAccumulator:
             raise ValueError(f"by: expected ids of groups with every chunk, or with none; got {got}")
         groups = None
         if by is not None:
-            groups = labels.read_groups(options, pair)
+            groups = read_groups(options, pair)
             self._expect_batch(groups.joint_batch(pair.batch_shape), "by")
         if self._has_groups is None:
             self._start(groups=by is not None)
@@ -310,7 +310,21 @@ class ContingencyAccumulator:
         ranks = group_ranks(group)
         if ranks is None:
             return self
-        shared = all_gather_objects((self._settings() | {"names": self._names}, self._ranks), group)
+        so_far = self._ranks or ()
+        self._join(group, ranks)
+        if self._ranks not in (None, ranks):
+            self._state, self._reduced = self._all(), None
+        state, fresh = self._state.all_reduce(group), self._empty()
+        if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
+            fresh.expect_kinds_of(state)
+        self._state = fresh
+        self._reduced = self._sum(self._reduced, state)
+        self._ranks = sorted({*ranks, *so_far})
+        return self
+
+    def _join(self, group: Any, ranks: list[int], **asked: Any) -> None:
+        """Make sure that the ranks are alike, take the names and groups of the others, and settle earlier sums."""
+        shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks), group)
         _expect_agreement([settings for settings, _ in shared], ranks)
         before = [sums for _, sums in shared]
         for sums in before:
@@ -323,15 +337,44 @@ class ContingencyAccumulator:
         groups = next((settings["by"] for settings, _ in shared if settings["by"] is not None), None)
         if self._has_groups is None and groups is not None:
             self._start(groups=groups)
-        if self._ranks not in (None, ranks):
-            self._state, self._reduced = self._all(), None
-        state, fresh = self._state.all_reduce(group), self._empty()
-        if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
-            fresh.expect_kinds_of(state)
-        self._state = fresh
-        self._reduced = self._sum(self._reduced, state)
-        self._ranks = sorted({*ranks, *(self._ranks or ())})
-        return self
+
+    @_locked
+    def scores(self, measures: Selection = None, *, group: Any = None, zero_division: float | None = None) -> Scores:
+        """Score the tables so far; with a group those of all its ranks, whose cells are never all in one place.
+
+        Each rank sends its cells to those that a hash of class and cluster names, so that each cell is on one rank.
+        The sizes of classes and clusters and the sums and maxima of measures are then added up: a rank holds its share
+        of the cells, and a few numbers for each class and each cluster. Every rank of the group must call it, with the
+        same measures, and gets the same scores; the accumulator stays as it is.
+
+        Args:
+            measures: as in ``evaluate``.
+            group: a process group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``; None: the
+                chunks of this process alone.
+            zero_division: as in ``evaluate``.
+
+        Returns:
+            The scores of ``evaluate``, within 1e-12. Of a set, measures that are no formula of sums, maxima and sizes
+            (one-to-one matching, reduced mutual information) are left out (``scores.skipped``).
+
+        Raises:
+            ValueError: such a measure was named; the tables are those of groups of items, or of
+                ``noise="singletons"``, without sizes; the ranks are not alike, as for :meth:`all_reduce`.
+
+        >>> accumulator = tce.ContingencyAccumulator().update([0, 0, 1], [0, 1, 1])
+        >>> accumulator.scores("purity")["purity"]
+        tensor(0.6667, dtype=torch.float64)
+        """
+        chosen = with_zero_division(select(measures), zero_division)
+        ranks = None if group is None else group_ranks(group)
+        if ranks is None:
+            tables = self.tables()
+        else:
+            self._join(group, ranks, measures=tuple(measure.name for measure in chosen))
+            own = self._state if self._ranks == ranks and rank_and_size()[0] != ranks[0] else self._all()
+            tables = own.spread(group)
+            tables.names = self._names
+        return evaluate_tables(tables, measures, zero_division=zero_division)
 
     def _sum(self, *states: State | None) -> State:
         total = self._empty()
@@ -434,7 +477,7 @@ class ContingencyAccumulator:
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:
             raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
-        if self._options.policy.has_column_per_item:
+        if self._options.noise == "singletons":
             raise ValueError("weights: expected None with noise='singletons'; got weights")
 
     def _adopt_device(self, device: torch.device) -> None:

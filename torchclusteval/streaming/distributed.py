@@ -60,18 +60,19 @@ def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device
             dist.destroy_process_group()
 
 
-def all_reduce_sum(parts: list[Tensor], group: Any = None) -> list[Tensor]:
+def all_reduce_sum(parts: list[Tensor], group: Any = None, maximum: bool = False) -> list[Tensor]:
     """Sum tensors of one dtype over the ranks by a single all-reduce; gradients end here.
 
     Args:
         parts: tensors whose shapes agree on all ranks.
         group: a process group; None: the default one.
+        maximum: the largest numbers instead.
     """
     if is_single_process():
         return parts
     flat = torch.cat([part.detach().reshape(-1) for part in parts])
     flat = flat.to(_transfer_device(flat.device, group))
-    dist.all_reduce(flat, group=group)
+    dist.all_reduce(flat, dist.ReduceOp.MAX if maximum else dist.ReduceOp.SUM, group=group)
     sums = flat.to(parts[0].device).split([part.numel() for part in parts])
     return [total.reshape(part.shape) for total, part in zip(sums, parts, strict=True)]
 
@@ -83,6 +84,22 @@ def all_gather_objects(value: T, group: Any = None) -> list[T]:
     values: list[Any] = [None] * dist.get_world_size(group)
     dist.all_gather_object(values, value, group=group)
     return values
+
+
+@contextmanager
+def raised_together(group: Any = None) -> Iterator[None]:
+    """Raise on every rank where one of them raises, so that none waits for it."""
+    problem: Exception | None = None
+    try:
+        yield
+    except Exception as error:
+        problem = error
+    told = all_gather_objects(None if problem is None else f"{type(problem).__name__}: {problem}", group)
+    if problem is not None:
+        raise problem
+    for rank, text in zip(group_ranks(group) or (), told, strict=False):
+        if text is not None:
+            raise ValueError(f"group: expected work on all ranks; rank {rank} raised {text}")
 
 
 def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
@@ -103,6 +120,24 @@ def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
     gathered = [torch.empty_like(padded) for _ in lengths]
     dist.all_gather(gathered, padded, group=group)
     return [part[:length].to(rows.device) for part, length in zip(gathered, lengths, strict=True)]
+
+
+def all_to_all(rows: Tensor, owner: Tensor, group: Any = None) -> Tensor:
+    """Send each row to the rank that owns it, by its place in the group; the rows that come to this one.
+
+    Args:
+        rows: ``(n, k)``, of one dtype and one ``k`` on all ranks.
+        owner: ``(n,)`` int64.
+        group: a process group; None: the default one.
+    """
+    ranks, device = dist.get_world_size(group), _transfer_device(rows.device, group)
+    sent = owner.bincount(minlength=ranks).to(device)
+    received = torch.empty_like(sent)
+    dist.all_to_all_single(received, sent, group=group)
+    rows = rows[owner.argsort()].to(device)
+    found = rows.new_empty(int(received.sum()), rows.shape[1])
+    dist.all_to_all_single(found, rows, received.tolist(), sent.tolist(), group=group)
+    return found.to(owner.device)
 
 
 def _transfer_device(device: torch.device, group: Any) -> torch.device:

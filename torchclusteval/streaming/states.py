@@ -3,13 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, SpreadCells
+from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.threads import on_one_thread
@@ -27,12 +29,20 @@ from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.groups_of_items import ItemGroups
 from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
-from torchclusteval.streaming.distributed import all_gather_objects, all_gather_ragged, all_reduce_sum
+from torchclusteval.streaming.distributed import (
+    all_gather_objects,
+    all_gather_ragged,
+    all_reduce_sum,
+    all_to_all,
+    raised_together,
+)
 from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, cell_keys
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
 from torchclusteval.tables import ContingencyTables
 
 Absent = tuple[AbsentGroup | None, AbsentGroup | None]
+_SENT_CELLS = 1 << 21  # cells of a rank that travel at a time
+_ODD = -7046029254386353131  # 2^64 over the golden ratio, which spreads the keys of cells
 
 
 class FixedState:
@@ -46,7 +56,7 @@ class FixedState:
         self._batch_shape, self._num_groups = batch_shape, options.num_groups
         self._absent = _absent_codes(options)
         more = [int(group is not None and not group.stays) for group in self._absent]
-        sizes = options.num_classes + more[0], options.num_clusters + options.policy.fixed_columns + more[1]
+        sizes = options.num_classes + more[0], options.num_clusters + (options.noise == "cluster") + more[1]
         tables = torch.Size((*batch_shape, *(() if options.num_groups is None else (options.num_groups,))))
         with _explain_too_large(tables, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*tables, *sizes))
@@ -95,6 +105,10 @@ class FixedState:
         self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
         return self
 
+    def spread(self, group: Any) -> ContingencyTables:
+        """The tables of all ranks, without a change of this state."""
+        return copy(self).all_reduce(group).tables()
+
     @on_one_thread
     def tables(self) -> ContingencyTables:
         cells = DenseCells(self.flat[:-1].view(self.shape).clone())
@@ -125,7 +139,7 @@ class GrowingState:
     ) -> None:
         self._options, self._batch_shape, self._size = options, batch_shape, batch_shape.numel()
         absent = _absent_codes(options)
-        last = options.noise_label if options.policy.counts_noise else options.absent_pred
+        last = options.noise_label if options.noise != "ignore" else options.absent_pred
         self._sides = (
             LabelVocabulary("labels_true", options.num_classes, options.absent_true, absent[0]),
             LabelVocabulary("labels_pred", options.num_clusters, last, absent[1]),
@@ -157,23 +171,18 @@ class GrowingState:
         self._considered = torch.cat([self._considered, self._considered.new_zeros(new, self._size)])
 
     @on_one_thread
-    def count(self, pair: EncodedPair) -> LabelledCells:
-        """Cells of a chunk alone."""
-        table, *cells = self._counted(pair).nonzero()
-        return self._labelled(pair, table, table, *cells)
+    def count(self, pair: EncodedPair) -> Tensor:
+        """Class, cluster and count of the cells of a chunk alone, of one table, ``(Z, 3)`` int64."""
+        table, row, column, counts = self._counted(pair).nonzero()
+        return torch.stack([*self._numbers(pair, table, row, column), counts], dim=1)
 
     def _counted(self, pair: EncodedPair) -> Cells:
         dense = dispatch.resolve_layout("auto", pair, may_sync=True) == "dense"
         return dispatch.count_dense(pair) if dense else dispatch.count_sparse(pair)
 
-    def _labelled(
-        self, pair: EncodedPair, table: Tensor, batch: Tensor, row: Tensor, column: Tensor, counts: Tensor
-    ) -> LabelledCells:
-        true, pred = (
-            self._sides[0].numbers_of(pair.true, batch, row),
-            self._sides[1].numbers_of(pair.pred, batch, column),
-        )
-        return LabelledCells.of(table, true, pred, counts.to(self._considered.dtype))
+    def _numbers(self, pair: EncodedPair, batch: Tensor, row: Tensor, column: Tensor) -> tuple[Tensor, Tensor]:
+        """The numbers of the labels of cells, ``(Z,)`` each."""
+        return self._sides[0].numbers_of(pair.true, batch, row), self._sides[1].numbers_of(pair.pred, batch, column)
 
     @on_one_thread
     def add(self, pair: EncodedPair, groups: ItemGroups | None = None) -> None:
@@ -189,8 +198,9 @@ class GrowingState:
             sums = counts.sum((-2, -1))
         else:
             table, row, column, counts = cells.nonzero()
-            self.cells.add(self._labelled(pair, table, table, row, column, counts))
-            sums = self._considered.new_zeros(self._size).index_add(0, table, counts.to(self._considered.dtype))
+            counts = counts.to(self._considered.dtype)
+            self.cells.add(LabelledCells.of(table, *self._numbers(pair, table, row, column), counts))
+            sums = self._considered.new_zeros(self._size).index_add(0, table, counts)
         considered = sums.reshape(self._batch_shape) if considered is None else considered
         self._considered = self._considered + considered.expand(self._batch_shape).reshape(-1)
 
@@ -198,9 +208,11 @@ class GrowingState:
         assert self._groups is not None
         numbers = self._groups.number_ids(kind_of(groups.ids), groups.ids.tolist()).to(self.device)
         self._grow()
-        table, *cells = count_groups(pair, groups, self._batch_shape).nonzero()
+        table, row, column, counts = count_groups(pair, groups, self._batch_shape).nonzero()
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
-        self.cells.add(self._labelled(pair, numbers[group] * self._size + batch, batch, *cells))
+        true, pred = self._numbers(pair, batch, row, column)
+        table = numbers[group] * self._size + batch
+        self.cells.add(LabelledCells.of(table, true, pred, counts.to(self._considered.dtype)))
         considered = count_considered_by_group(groups, pair.weights).expand(*self._batch_shape, groups.size)
         by_group = considered.reshape(self._size, groups.size).mT.to(self._considered.dtype)
         self._considered = self._considered.index_add(0, numbers, by_group)
@@ -260,6 +272,50 @@ class GrowingState:
         (joint._considered,) = all_reduce_sum([joint._considered], group)
         return joint
 
+    @on_one_thread
+    def spread(self, group: Any) -> ContingencyTables:
+        """The tables of all ranks, each of whose cells one rank holds: which one a hash of its labels says."""
+        if self._groups is not None or self._options.noise == "singletons":
+            got = "groups of items (by)" if self._groups is not None else "noise='singletons'"
+            raise ValueError(f"group: expected tables whose cells can be spread; got {got} (see all_reduce)")
+        joint = self._empty()
+        for head in all_gather_objects(self._head, group):
+            joint._take(*head)
+        cells, (maps, _) = self.cells.merged(), joint._take(*self._head)
+        own = [
+            x if new is None else new.to(x.device)[x]
+            for x, new in zip((cells.classes, cells.clusters), maps, strict=True)
+        ]
+        classes, clusters = (torch.cat(all_gather_ragged(x[:, None], group)).unique() for x in own)
+        last, zero = torch.tensor([self._size - 1]), torch.tensor([0])
+        cell_keys(last, zero, zero, (len(classes), len(clusters)))  # which all ranks refuse where they are too many
+        joint.cells = GrowingCells(
+            replace(LabelledCells.empty(cells.counts.dtype, self.device), classes=classes, clusters=clusters)
+        )
+        ranks = all_gather_objects(len(cells), group)
+        for start in range(0, max(ranks), _SENT_CELLS):
+            keys, counts = (x[start : start + _SENT_CELLS] for x in (cells.keys, cells.counts))
+            keys = LabelledCells(keys, counts, *own)._keys_among(classes, clusters)
+            owner = (keys * _ODD).bitwise_right_shift(32).remainder(len(ranks))
+            keys, counts = all_to_all(torch.stack([keys, counts.view(torch.int64)], 1), owner, group).mT.contiguous()
+            joint.cells.add(LabelledCells(keys, counts.view(cells.counts.dtype), classes, clusters))
+        with raised_together(group):
+            listed = joint._listed()
+        joint.cells = GrowingCells(LabelledCells.empty(cells.counts.dtype, self.device))  # frees them
+        own_cells, labels = listed.cells(self._batch_shape, False), listed.labels
+        tables = _split_tables(own_cells, self.n_considered, listed.absent, labels)
+        everywhere = sum(all_gather_objects(len(listed.table), group))
+
+        def reduced(x: Tensor, maximum: bool = False) -> Tensor:
+            return all_reduce_sum([x], group, maximum)[0]
+
+        shape, margins = tables._cells.shape, tables._margins
+        return tables._replace(
+            cells=SpreadCells(self._batch_shape, shape, *tables.cells(), everywhere, reduced),
+            considered=reduced(tables.n_considered),
+            margins=None if margins is None else Margins(*map(reduced, margins.tensors)),
+        )
+
     def _empty(self) -> "GrowingState":
         by = self._groups is not None
         return GrowingState(self._options, self._batch_shape, self._considered.dtype, self.device, by=by)
@@ -294,7 +350,7 @@ class GrowingState:
 
     def _listed(self) -> "_Listed":
         """The cells in tables of all labels so far."""
-        cells, policy = self.cells.merged(), self._options.policy
+        cells, noise = self.cells.merged(), self._options.noise
         table, row, column = cells.places
         for side, labels, place in zip(self._sides, (cells.classes, cells.clusters), (row, column), strict=True):
             side.check_kinds(table, labels, place)
@@ -302,9 +358,9 @@ class GrowingState:
         row = places[row]
         places, columns, clusters, is_last = self._sides[1].rank(cells.clusters)
         column, counts, more = places[column], cells.counts, 0
-        if policy.has_column_per_item:
+        if noise == "singletons":
             table, row, column, counts, more = _singletons(table, row, column, counts, column == columns)
-        elif policy.counts_noise:
+        elif noise == "cluster":
             more = int(self._options.num_clusters is not None or bool(is_last.any()))
         names = classes if rows else None, clusters if columns + more else None
         if more and names[1] is not None:

@@ -168,10 +168,10 @@ class ClusteringMetric(Metric):
             chunk = self._counter._count_encoded(pair)
         n, kept = pair.n_items, None if pair.mask is None else pair.mask.sum().to(self.items.device)
         self.items = self.items + (n if kept is None else torch.stack([torch.full_like(kept, n), kept]))
-        if isinstance(chunk, Tensor):
+        if self._sized:
             self.counts = self.counts + chunk.to(self.counts.device)
         else:
-            self.cells = self._compacted([*self.cells, chunk.pack()[:, 1:].contiguous()])
+            self.cells = self._compacted([*self.cells, chunk])
 
     def _expect_labels(self, x: Any, name: str) -> None:
         dims = self._options["item_dims"] or 1

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_low_coverage, parse_device
-from torchclusteval.cli.commands.documents import is_coreference, read_responses, zero_is_zero
+from torchclusteval.cli.commands.checks import check_noise, check_printing, check_unit, note_low_coverage, parse_device
+from torchclusteval.cli.commands.documents import coverages, is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
-from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
+from torchclusteval.cli.declarations import OF_TABLES
+from torchclusteval.cli.options import print_note, refuse, unit_of, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import hold_table
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.results import Difference, ResultsByMeasure
-from torchclusteval.labels import LabelOptions, encode
+from torchclusteval.labels.encoding import encode
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.tables import ContingencyTables
 
@@ -37,6 +39,7 @@ class _Tested:
     found: Found
     head: dict[str, Any]  # in JSON
     columns: dict[str, np.ndarray] = field(default_factory=dict)  # before the others
+    shares: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the measures, of documents
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -61,7 +64,7 @@ def run(arguments: argparse.Namespace) -> str:
         order = best_first(columns[sort], MEASURES[sort].better, arguments.top)
     table = Table(["clustering", *columns], rows_of(tested.names, columns, order))
     if of_documents:  # of many measures, a row each
-        each = {name: _columns(record) for name, record in tested.found.items()}
+        each = {name: tested.shares.get(name, {}) | _columns(record) for name, record in tested.found.items()}
         rows = [
             {"response": tested.names[i], "measure": name}
             | {key.lstrip("_") or "score": value[i].item() for key, value in values.items()}
@@ -88,15 +91,13 @@ def _settings(arguments: argparse.Namespace, comparisons: int) -> dict[str, Any]
 
 
 def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:
-    if arguments.truth is not None or arguments.by is not None:
-        given = "--truth" if arguments.truth is not None else "--by"
-        raise ValueError(f"{given}: expected a table of labels, whose columns it names; got {arguments.files[0]}")
+    refuse(arguments, OF_TABLES, f"a table of labels, not {arguments.files[0]}")
     try:
         read = read_responses(arguments.files, "error")
     except ValueError as error:
-        if "--on-duplicate" not in str(error):
+        if "on_duplicate" not in str(error):
             raise
-        print_note(f"note: mentions in two entities are kept in the first ({str(error).partition(' (')[0]})")
+        print_note(f"note: mentions in two entities are kept in the first ({str(error).rpartition(' (')[0]})")
         read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
     if against not in read.names or len(read.names) < 2:
@@ -104,21 +105,32 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
         raise ValueError(f"--against: expected {expected}; got {against!r}")
     place, tables = read.names.index(against), read.tables.to(device)
     others = [i for i in range(len(read.names)) if i != place]
-    found = _by_groups(arguments, tables[torch.tensor(others)], tables[place], measures, zero_is_zero(measures))
+    named = tables[torch.tensor(others)]._replace(names=tuple(read.names[i] for i in others))
+    found = _by_groups(arguments, named, tables[place], measures, zero_is_zero(measures))
     head = {"n_documents": len(read.documents), "against": against}
-    return _Tested([read.names[i] for i in others], against, found, head)
+    records = [MEASURES[name] for name in found]
+    share = (tables.n_items.sum(-1) / tables.n_considered.sum(-1)).numpy(force=True)
+    shares = coverages(records, share)
+    if shares:
+        print_note(f"note: the coverage of {against!r} is {share[place]:.4f}")
+        shares = {name: {"coverage": own["coverage"][others]} for name, own in shares.items()}
+    return _Tested([read.names[i] for i in others], against, found, head, shares=shares)
 
 
 def _by_groups(
     arguments: argparse.Namespace, a: ContingencyTables, b: ContingencyTables, measures: list[Any], zero: dict[str, Any]
 ) -> Found:
+    check_unit(arguments)
     settings = _settings(arguments, len(a)) | {"macro": arguments.macro} | zero
+    if a.batch_shape[-1] < 2:
+        name, expected = "--by" if arguments.by else "FILE", "at least two groups of items that count on both sides"
+        raise ValueError(f"{name}: expected {expected}; got {a.batch_shape[-1]}")
     least = 2.0 ** (1 - a.batch_shape[-1])
     if least >= 1 - settings["confidence_level"]:
         print_note(f"note: with {a.batch_shape[-1]} groups no p-value is below {least:g}, and intervals say little")
     with warnings_as_notes(), progress_bar("groups") as progress:
         found = paired_groups(a, b, measures, progress=progress, **settings)
-    note_drawn(found)
+    note_drawn(found, arguments.top)
     return found
 
 
@@ -141,15 +153,15 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     given = given_labels(asked, [reference, *others], truth)
     kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask  # (N,), or of each clustering
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
-    both = None
-    if kept is not None and not bool(kept.all()):
-        kept = kept.expand(len(given.labels), -1)
-        both = kept[1:] & kept[:1]
+    by, grouped = (None, np.ones(len(truth), bool)) if groups is None else groups_of(groups, asked)
+    kept = (torch.ones(1, dtype=torch.bool) if kept is None else kept) & torch.from_numpy(grouped)
+    kept = kept.expand(len(given.labels), -1)
+    both = kept[1:] & kept[:1]
+    if not bool(both.all()):
         columns["coverage"] = both.double().mean(-1).numpy()
     against = given.labels.pop(reference.title)
     head = {"n_items": len(truth), "truth": arguments.truth, "against": arguments.against}
-    if groups is not None:
-        by = groups_of(groups, asked)
+    if by is not None:
         a = given.tables(by=by, mask=both, device=device)
         b = replace(given, labels=dict.fromkeys(given.labels, against)).tables(by=by, mask=both, device=device)
         found = _by_groups(arguments, a, b, measures, {})
@@ -168,5 +180,5 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
             **_settings(arguments, len(others)),
             **given.options,
         )
-    note_drawn(found)
+    note_drawn(found, arguments.top)
     return _Tested(names, arguments.against, found, head, columns)

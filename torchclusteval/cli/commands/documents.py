@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.tables import ContingencyTables
@@ -51,6 +53,20 @@ def read_responses(files: Sequence[str], on_duplicate: str) -> Responses:
     pred = {(i, name): read[i][name].entities if name in read[i] else [] for i, name in pairs}
     places = torch.arange(len(pairs)).reshape(len(read), len(documents))
     return Responses(numbered(responses), documents, ContingencyTables.from_documents(true, pred)[places])
+
+
+def coverages(measures: Iterable[Measure], share: np.ndarray, *, noted: bool = True) -> dict[str, dict[str, Any]]:
+    """For each measure its coverage, by this name: ``share`` ``(*batch,)`` of the mentions that both sides have, or 1.
+
+    Measures of partitions see the mentions that both sides have: a note says so. Empty where no measure lacks some.
+    """
+    partial = [measure for measure in measures if not measure.one_sided]
+    if not partial or not (share < 1).any():
+        return {}
+    if noted:
+        which = f"{', '.join(measure.name for measure in partial)} of the mentions that key and response both have"
+        print_note(f"note: {which}, which are not all: see coverage (lea_f and the like see all)")
+    return {x.name: {"coverage": share if x in partial else np.ones_like(share)} for x in measures}
 
 
 def zero_is_zero(measures: Iterable[Any]) -> dict[str, float]:

@@ -1,20 +1,23 @@
 """The command ``estimate``: scores of clusterings where the truth is known for a sample of classes."""
 
 import argparse
-import csv
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list
-from torchclusteval.cli.commands.labels import label_array, labels_of, name_of_missing
+from torchclusteval.cli.commands.labels import labels_of, name_of_missing
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import Label, hold_table, name_gap
-from torchclusteval.cli.reading.selection import parse_selection
+from torchclusteval.cli.reading.formats import open_table
+from torchclusteval.cli.reading.held import Label, hold, hold_table, listed, name_gap
+from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.inference import estimate_from_sample
-from torchclusteval.labels.spelled import whole_number
+from torchclusteval.labels.spelled import is_number, whole_number
 from torchclusteval.tables import ContingencyTables
 
 
@@ -27,6 +30,9 @@ def run(arguments: argparse.Namespace) -> str:
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
+    without = 0 if truth.labels.missing is None else int(truth.labels.missing.sum())
+    if without == len(truth):
+        raise ValueError(f"--truth: expected a column with the labels of some items; {arguments.truth!r} has none")
     unknown = name_of_missing([truth, *held])
     (true,), _ = labels_of([truth], replace(asked, missing="label"), unknown)
     columns, noise = labels_of(held, replace(asked, missing="error"), unknown, asked.noise_label, "--noise-label")
@@ -35,11 +41,11 @@ def run(arguments: argparse.Namespace) -> str:
     try:
         tables = ContingencyTables.from_labels(true, dict(zip(names, columns, strict=True)), **options)
     except ValueError as error:
-        raise name_gap(error, held, truth) from None
-    classes = [] if tables.classes is None else tables.classes.tolist()
-    if not classes:
-        raise ValueError(f"--truth: expected a column with the labels of some items; {arguments.truth!r} has none")
-    weights = arguments.weights if arguments.weights in ("uniform", "size") else _read(arguments.weights, classes)
+        raise name_gap(error, held, None, remedy="--noise-label NA says that they are in no cluster") from None
+    assert tables.classes is not None
+    classes, weights = tables.classes.tolist(), arguments.weights
+    if weights not in ("uniform", "size"):
+        weights = _read(weights, classes, asked)
     against = None
     if arguments.against is not None:
         names, against, tables = names[1:], tables[0], tables[1:]
@@ -48,7 +54,6 @@ def run(arguments: argparse.Namespace) -> str:
     for name in wanted or [""]:
         if name not in found:
             raise ValueError(f"--measures: expected names of {', '.join(found)}; got {name!r}")
-    without = 0 if truth.labels.missing is None else int(truth.labels.missing.sum())
     print_note(f"note: a sample of {len(classes)} classes, {len(truth) - without} of {len(truth)} items")
     rows = [
         {"clustering": title, "measure": name, **{key: x[i].item() for key, x in found[name].columns().items()}}
@@ -60,7 +65,7 @@ def run(arguments: argparse.Namespace) -> str:
     return render(arguments, {"estimates": Table([*rows[0]], rows, 2)}, head)
 
 
-def _read(path: str, classes: Sequence[Label]) -> Mapping[Any, float]:
+def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, float]:
     """The weights of a file of lines ``class,weight``.
 
     Raises:
@@ -68,22 +73,30 @@ def _read(path: str, classes: Sequence[Label]) -> Mapping[Any, float]:
     """
     if not Path(path).is_file():
         raise ValueError(f"--weights: expected uniform, size or a file of lines class,weight; got {path!r}")
+    own = Selection([path], spellings=asked.spellings)
+    table = open_table(path, own, is_table=False)
+    if table.row_names is None and is_number(table.names[-1]):  # a first line with a weight
+        table = open_table(path, replace(own, header="no"), is_table=False)
+    names = [*([] if table.row_names is None else [table.row_names]), *table.names]
+    if len(names) != 2:
+        raise ValueError(f"{path}: expected lines class,weight; got {len(names)} cells")
+    of_numbers, wanted = all(isinstance(x, int) for x in classes), {*classes}
+    if (whole_number(names[0]) if of_numbers else names[0]) in wanted:
+        raise ValueError(f"{path}: line 1: expected a positive number after {names[0]!r}; got {names[1]!r}")
+    columns = hold(table, [(name, name) for name in names], own, None, as_text=names)
+    read = [np.array([*words, None], object)[places] for words, places in (listed(x.labels) for x in columns)]
     found: dict[Label, float] = {}
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.reader(file), 1):
-            try:
-                label, weight = row[0].strip(), float(row[1])
-            except (IndexError, ValueError):
-                if number == 1:  # a header
-                    continue
-                expected = "expected lines class,weight"
-                raise ValueError(f"{path}: line {number}: {expected}; got {','.join(row)!r}") from None
-            if label in found:
-                raise ValueError(f"{path}: line {number}: expected each class once; got {label!r} again")
-            found[label] = weight
-    if label_array(classes).dtype.kind == "i":
-        found = {whole_number(str(label)): weight for label, weight in found.items()}
-    lacking = [label for label in classes if label not in found]
-    if lacking:
+    for row, (label, weight) in enumerate(zip(*read, strict=True)):
+        at = f"{path}: {table.place(row)}"
+        if weight is None or not is_number(str(weight)) or not 0 < float(weight) < math.inf:
+            raise ValueError(f"{at}: expected a positive number; got {weight or 'none'!r}")
+        number = whole_number(str(label)) if of_numbers else None
+        key = label if number is None else number
+        if label is None or key in found:
+            raise ValueError(f"{at}: expected each class once; got {'none' if label is None else f'{label!r} again'}")
+        found[key] = float(weight)
+    if lacking := [label for label in classes if label not in found]:
         raise ValueError(f"{path}: expected a weight for each class; got none for {lacking[0]!r}")
+    if unknown := [label for label in found if label not in wanted]:
+        print_note(f"note: {path}: {len(unknown)} of {len(found)} classes have no items, such as {unknown[0]!r}")
     return found

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.checks import note_doubtful
+from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.held import Held, Label, listed, missing_label, name_gap, note_unseen
 from torchclusteval.cli.reading.selection import Selection
-from torchclusteval.labels import LabelOptions
 from torchclusteval.labels.keeping import keep_items
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.reading import read
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import whole_number
@@ -77,11 +78,19 @@ def _doubtful(held: Sequence[Held], truth: Held | None) -> dict[str, str]:
     return found
 
 
-def groups_of(held: Held, asked: Selection) -> LabelSource:
-    """The ids of the groups of items."""
+def groups_of(held: Held, asked: Selection) -> tuple[LabelSource, np.ndarray]:
+    """The ids of the groups of items, and which items have one, ``(N,)`` bool; a note where some have none."""
     if asked.missing == "error" and held.labels.missing is not None:
-        raise missing_label(held, int(held.labels.missing.argmax()), is_truth=True)
-    return labels_of([held], asked, name_of_missing([held]))[0][0]
+        raise missing_label(held, int(held.labels.missing.argmax()))
+    ids = labels_of([held], asked, name_of_missing([held]))[0][0]
+    grouped = np.ones(len(held), bool) if ids.missing is None else ~ids.missing
+    if not grouped.any():
+        raise ValueError(f"--by: expected a column with the groups of some items; {held.name!r} has none")
+    if len(held) > 2 and len(listed(ids)[0]) == len(held):
+        print_note(f"note: --by: every item has a value of its own in {held.name!r}, so each is a group")
+    if left := int((~grouped).sum()):
+        print_note(f"note: {left} of {len(held)} items have no label in {held.name!r} and are in no group: not scored")
+    return ids, grouped
 
 
 def name_of_missing(held: Sequence[Held]) -> str:

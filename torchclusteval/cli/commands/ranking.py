@@ -36,10 +36,13 @@ def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure
     return measure, best_first(scores.to_numpy()[measure.name], measure.better, top)
 
 
-def columns_of(scores: Scores, first: str | None = None) -> dict[str, np.ndarray]:
-    """Scores by measure, after the coverage where items are left out; the measure ``first`` before the others."""
+def columns_of(scores: Scores, first: str | None = None, share: float = 1.0) -> dict[str, np.ndarray]:
+    """Scores by measure, after the coverage where items are left out; the measure ``first`` before the others.
+
+    ``share``: of the items of the file that the scores consider.
+    """
     values = {name: value + 0.0 for name, value in scores.to_numpy().items()}  # -0 becomes 0
-    coverage = scores.coverage.cpu().numpy()
+    coverage = scores.coverage.cpu().numpy() * share
     columns = {} if (coverage == 1).all() else {"coverage": coverage}
     return columns | ({first: values[first]} if first in values else {}) | values
 

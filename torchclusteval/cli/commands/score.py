@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +36,9 @@ from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import Held, Label, hold_files, hold_table
 from torchclusteval.cli.reading.read import count_table
 from torchclusteval.cli.reading.selection import Selection, parse_selection
+from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import as_objects, labels_at
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
@@ -61,6 +64,7 @@ class _Task:
     groups: Sequence[Label] = ()
     counts: np.ndarray | None = None  # (B,) how often each partition came
     together: ContingencyTables | None = None  # (B,) of all items that are in a group
+    n_grouped: int = 0  # how many these are
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -73,7 +77,9 @@ def run(arguments: argparse.Namespace) -> str:
         return ""
     scores = evaluate_tables(task.tables, measures)
     skipped = note_skipped(scores.skipped)
-    note_low_coverage(scores.coverage.numpy(force=True), scores)
+    note_low_coverage(
+        scores.coverage.numpy(force=True) * (task.n_grouped / task.n_items if arguments.by else 1), scores
+    )
     uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
@@ -94,7 +100,8 @@ def run(arguments: argparse.Namespace) -> str:
     else:
         tables, whole = _by_group(arguments, task, scores, uncertainty, order)
         head |= {"by": arguments.by, "n_groups": task.tables.batch_shape[-1]}
-        title = f"{task.n_items} items in {head['n_groups']} groups by {arguments.by}"
+        of_all = f" of {task.n_items}" if task.n_grouped < task.n_items else ""
+        title = f"{task.n_grouped}{of_all} items in {head['n_groups']} groups by {arguments.by}"
     if details:
         rows = [row for i in order for row in details[i]]
         key = {"class": "classes", "cluster": "clusters"}[arguments.per]
@@ -151,26 +158,22 @@ def _held_task(
     needs_labels: bool,
 ) -> _Task:
     given, counts = given_labels(asked, held[1:], held[0]), None
+    ids, grouped = (None, np.ones(len(held[0]), bool)) if groups is None else groups_of(groups, asked)
+    inside = torch.from_numpy(grouped)
     if arguments.per == "partition":
-        first = same_partitions(given.labels, **given.noise)
-        names = list(given.labels)
-        places = list(dict.fromkeys(first))
-        counts = np.array([first.count(i) for i in places])
-        given = replace(given, labels={names[i]: given.labels[names[i]] for i in places})
+        scored = encode(given.true, given.labels, LabelOptions.of({**given.options, "mask": inside})).mask
+        found = Counter(same_partitions(given.labels, mask=scored, **given.noise))
+        names, counts = list(given.labels), np.array([*found.values()])
+        given = replace(given, labels={names[i]: given.labels[names[i]] for i in found})
     names, n_items = list(given.labels), len(held[0])
-    whole = given.tables(device=device) if needs_labels or groups is None else None
-    if groups is None:
+    whole = given.tables(device=device) if needs_labels or ids is None else None
+    if ids is None:
         assert whole is not None
         return _Task(names, n_items, truth, whole, whole, counts=counts)
-    ids = groups_of(groups, asked)
-    if ids.missing is not None:
-        left = f"{int(ids.missing.sum())} of {n_items} items have no label in {groups.name!r}"
-        print_note(f"note: {left} and are in no group")
     tables = given.tables(by=ids, device=device)
     labels = [] if tables.groups is None else tables.groups.tolist()
-    mask = None if ids.missing is None else torch.from_numpy(~ids.missing)
-    together = whole if mask is None and whole is not None else given.tables(device=device, mask=mask)
-    return _Task(names, n_items, truth, tables, whole, labels, counts, together)
+    together = given.tables(device=device, mask=inside)
+    return _Task(names, n_items, truth, tables, whole, labels, counts, together, int(grouped.sum()))
 
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
@@ -192,7 +195,8 @@ def _by_group(
     arguments: argparse.Namespace, task: _Task, scores: Scores, uncertainty: Uncertainty, order: list[int]
 ) -> tuple[dict[str, Table], Table | None]:
     """Scores over the groups, of all items and, where they are asked for, of each group; and what CSV holds of both."""
-    measures, macro = list(scores.measures.values()), columns_of(scores.macro())
+    measures, share = list(scores.measures.values()), task.n_grouped / task.n_items
+    macro = columns_of(scores.macro(), share=share)
     summed = [measure for measure in measures if measure.parts is not None]
     if len(summed) < len(measures):
         lacking = ", ".join(measure.name for measure in measures if measure.parts is None)
@@ -202,7 +206,7 @@ def _by_group(
     counts = {} if task.counts is None else {"count": task.counts}
     assert task.together is not None
     kinds = {"macro": macro} | ({"pooled": shares | together} if together else {})
-    kinds |= {"all items": columns_of(evaluate_tables(task.together, measures))}
+    kinds |= {"all items": columns_of(evaluate_tables(task.together, measures), share=share)}
     rows = [
         {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in (counts | columns).items()}}
         for i in order

@@ -1,10 +1,13 @@
 """The command ``score-coreference``: the measures of coreference of all documents together, and of each."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from torchclusteval.cli.commands.checks import check_printing, check_seed, parse_list
-from torchclusteval.cli.commands.documents import read_responses, zero_is_zero
+from torchclusteval.cli.commands.documents import coverages, read_responses, zero_is_zero
 from torchclusteval.cli.commands.ranking import note_skipped
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, as_json, render
@@ -13,8 +16,8 @@ from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference.bootstrap_options import POPULATIONS, BootstrapOptions
 from torchclusteval.inference.group_resampling import group_resampler
 from torchclusteval.inference.sampling import seeded
+from torchclusteval.measures.registry import select
 from torchclusteval.scoring.evaluation import evaluate_tables, pool
-from torchclusteval.tables import ContingencyTables
 
 MEASURES = {"MUC": "muc", "B3": "coref_bcubed", "CEAF-m": "ceaf_m", "CEAF-e": "ceaf_e", "BLANC": "blanc", "LEA": "lea"}
 _SIDES = ("recall", "precision", "f")
@@ -28,12 +31,37 @@ def run(arguments: argparse.Namespace) -> str:
     check_printing(arguments)
     check_seed(arguments)
     asked = None if arguments.measures is None else parse_list(arguments.measures)
-    rows: list[Row] = []
     read = read_responses(arguments.files, arguments.on_duplicate)
-    several = len(read.names) > 1  # one response needs no name
-    for name, tables in zip(read.names, read.tables, strict=True):
-        named = {"response": name} if several else {}
-        rows += [named | row for row in _rows(tables, read.documents, asked, arguments)]
+    names = asked or [*(f"{name}_{side}" for name in MEASURES.values() for side in _SIDES), "conll_f"]
+    for measure, named in select(names).items():
+        if named and measure.parts is None:
+            got = f"{measure.name!r} (difference --macro compares its means over documents)"
+            raise ValueError(f"--measures: expected measures that sums over documents define; got {got}")
+    total, sums = pool(read.tables, names, **zero_is_zero(names))
+    note_skipped(total.skipped)
+    measures = list(total.measures.values())
+    shares = coverages(measures, total.coverage.numpy())
+    columns = {name: {**shares.get(name, {}), "score": value.numpy()} for name, value in total.items()}
+    if arguments.confidence_level is not None or arguments.resamples is not None:
+        options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
+        with progress_bar("bootstrap") as progress:
+            drawn = options.resample_by(
+                group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
+            )
+        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['groups']}")
+        for name, value in total.items():
+            low, high, _ = drawn.interval(name, value, None)
+            columns[name] |= {"low": low.numpy(), "high": high.numpy()}
+    every = None if arguments.per is None else evaluate_tables(read.tables, measures)
+    if every is not None:
+        shares = shares and coverages(measures, every.coverage.numpy(), noted=False)
+        each = {name: {**shares.get(name, {}), "score": value.numpy()} for name, value in every.items()}
+    several, rows = len(read.names) > 1, list[Row]()
+    for i, response in enumerate(read.names):
+        own = _rows(_TOTAL, columns, i, asked)
+        if every is not None:
+            own = [row for j, x in enumerate(read.documents) for row in _rows(x, each, (i, j), asked)] + own
+        rows += [{"response": response, **row} if several else row for row in own]  # one response needs no name
     if arguments.format == "json":
         return as_json(rows)
     number = format_number if asked else lambda x: f"{100 * x:.2f}%"
@@ -41,42 +69,15 @@ def run(arguments: argparse.Namespace) -> str:
 
 
 def _rows(
-    tables: ContingencyTables, documents: list[str], asked: list[str] | None, arguments: argparse.Namespace
+    document: str, columns: Mapping[str, Mapping[str, np.ndarray]], at: Any, asked: Sequence[str] | None
 ) -> list[Row]:
     """Document, measure and its values: of the measures asked for the score, else recall, precision and F."""
-    names = asked or [*(f"{name}_{side}" for name in MEASURES.values() for side in _SIDES), "conll_f"]
-    zero = zero_is_zero(names)
-    total, sums = pool(tables, names, **zero)
-    note_skipped(total.skipped)
-    measures = list(total.measures.values())
-    spans: dict[str, Row] = {}
-    if arguments.confidence_level is not None or arguments.resamples is not None:
-        options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
-        with progress_bar("bootstrap") as progress:
-            drawn = options.resample_by(
-                group_resampler(tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
-            )
-        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['groups']}")
-        for name, value in total.items():
-            low, high, _ = drawn.interval(name, value, None)
-            spans[name] = {"low": float(low), "high": float(high)}
-    rows: list[Row] = []
-    if arguments.per is not None:
-        every = evaluate_tables(tables, measures).to_dict()
-        for number, document in enumerate(documents):
-            rows += _of_document(document, {name: column[number] for name, column in every.items()}, {}, asked)
-    return rows + _of_document(_TOTAL, total.to_dict(), spans, asked)
-
-
-def _of_document(document: Any, values: Row, spans: dict[str, Row], asked: list[str] | None) -> list[Row]:
+    values = {name: {key: x[at].item() for key, x in own.items()} for name, own in columns.items()}
     if asked:
-        return [
-            {"document": document, "measure": name, "score": value, **spans.get(name, {})}
-            for name, value in values.items()
-        ]
+        return [{"document": document, "measure": name, **own} for name, own in values.items()]
     rows = []
     for shown, name in [*MEASURES.items(), ("CoNLL", "conll")]:
-        sides: Row = {side: values.get(f"{name}_{side}") for side in _SIDES}
-        span = {f"f_{end}": x for end, x in spans.get(f"{name}_f", {}).items()}
+        sides: Row = {side: values.get(f"{name}_{side}", {}).get("score") for side in _SIDES}
+        span = {f"f_{end}": values[f"{name}_f"][end] for end in ("low", "high") if end in values[f"{name}_f"]}
         rows.append({"document": document, "measure": shown, **sides, **span})
     return rows

@@ -6,7 +6,7 @@ from typing import Any
 
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Source
-from torchclusteval.cli.reading.table import read_ahead, read_column, wrong_label
+from torchclusteval.cli.reading.table import Table, read_ahead, read_column, wrong_label
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource, index_columns
@@ -16,7 +16,7 @@ _ROWS = 1 << 16
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"ORC": "orc", b"\x89HDF": "h5ad"}
 
 
-class ArrowTable:
+class ArrowTable(Table):
     """A columnar file."""
 
     def __init__(self, source: Source, kind: str, asked: Selection) -> None:
@@ -27,14 +27,16 @@ class ArrowTable:
         except (self._arrow.ArrowException, OSError, KeyError) as error:
             raise self._damage(error) from None
         schema = self._file.schema_arrow if kind == "parquet" else self._file.schema
-        names = set(schema.names)
+        self._columns = names = set(schema.names)
         if len(names) < len(schema.names):
             doubled = next(name for name in schema.names if schema.names.count(name) > 1)
             raise ValueError(f"{self.path}: header: expected different names; two columns are {doubled!r}")
-        index = index_columns(schema)
-        index = index if len(index) == 1 else []
-        self.row_names = asked.id_column if asked.id_column in names else next(iter(index), None)
-        self.names = [name for name in schema.names if name not in (self.row_names, *index)]
+        self.levels = index_columns(schema)
+        joined = ", ".join(self.levels)
+        while len(self.levels) > 1 and joined in names:
+            joined = f"({joined})"
+        self.row_names = asked.id_column if asked.id_column in names else joined or None
+        self.names = [name for name in schema.names if name not in (self.row_names, *self.levels)]
 
     def _open(self) -> Any:
         if self._kind == "h5ad":
@@ -60,20 +62,27 @@ class ArrowTable:
         self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         n_rows = 0
+        read = [*dict.fromkeys(x for name in names for x in ([name] if name in self._columns else self.levels))]
         try:
-            for batch, share in read_ahead(self._batches(list(names))):
+            for batch, share in read_ahead(self._batches(read)):
                 if progress is not None:
                     progress(int(share * 1000), 1000)
-                yield [read_column(self, name, n_rows, self._labels(batch.column(name), name)) for name in names]
+                yield [read_column(self, name, n_rows, self._labels(batch, name, name in as_text)) for name in names]
                 n_rows += len(batch)
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damage(error) from None
 
-    def _labels(self, column: Any, name: str) -> Any:
-        types, kind = self._arrow.types, column.type
-        if types.is_nested(kind):
-            raise wrong_label(self, name, None, "whole numbers or text", str(kind))
-        return column.cast(self._arrow.string()) if types.is_temporal(kind) else column
+    def _labels(self, batch: Any, name: str, as_text: bool) -> Any:
+        text, types = self._arrow.string(), self._arrow.types
+        if name not in self._columns:  # names of several levels: commas inside one are doubled
+            compute = import_optional("pyarrow.compute", "cli")
+            levels = (self._labels(batch, level, True).cast(text) for level in self.levels)
+            return compute.binary_join_element_wise(*(compute.replace_substring(x, ",", ",,") for x in levels), ", ")
+        column = batch.column(name)
+        if types.is_nested(column.type):
+            raise wrong_label(self, name, None, "whole numbers or text", str(column.type))
+        casts = types.is_temporal(column.type) or (as_text and types.is_floating(column.type))
+        return column.cast(text) if casts else column
 
     def _batches(self, names: list[str]) -> Iterator[tuple[Any, float]]:
         file = self._file

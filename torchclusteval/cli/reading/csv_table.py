@@ -11,7 +11,7 @@ import numpy as np
 from torchclusteval.cli.reading.dialect import Dialect
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Rows, Source
-from torchclusteval.cli.reading.table import WrongKindError, read_ahead, read_column
+from torchclusteval.cli.reading.table import Table, WrongKindError, read_ahead, read_column
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
@@ -23,7 +23,7 @@ _GUESS_ROWS = 40
 _ROWS_PER_BLOCK = 512  # at least, of long rows
 
 
-class CsvTable:
+class CsvTable(Table):
     """A text file with a row an item."""
 
     def __init__(self, source: Source, dialect: Dialect, asked: Selection) -> None:

@@ -1,7 +1,7 @@
 """Columns held in memory, from one file or several, joined by the names of rows."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -120,13 +120,17 @@ def hold(
     progress: Progress | None,
     *,
     row_names: bool = False,
+    as_text: Collection[str] = (),
 ) -> list[Held]:
-    """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title)."""
+    """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title).
+
+    ``as_text``: columns whose cells stay as they are spelled.
+    """
     titles, read = [title for title, _ in asked_names], [name for _, name in asked_names]
     joins = len(asked.files) > 1 and asked.join != "position"
     if (joins or row_names) and table.row_names is not None:
         read.append(table.row_names)
-    spelled = {table.row_names} if row_names and table.row_names is not None else set()
+    spelled = {*as_text, *([table.row_names] if row_names and table.row_names is not None else [])}
     try:
         blocks = _read(table, read, spelled, progress)
     except WrongKindError:
@@ -224,7 +228,12 @@ def _row_keys(held: Held) -> dict[Label, int]:
     return rows
 
 
-def name_gap(error: ValueError, clusterings: Sequence[Held], truth: Held | None, first: int = 0) -> ValueError:
+LEFT_OUT = "--missing ignore leaves such items out, --missing label makes them a group"
+
+
+def name_gap(
+    error: ValueError, clusterings: Sequence[Held], truth: Held | None, first: int = 0, remedy: str = LEFT_OUT
+) -> ValueError:
     """The error of the one door for a missing label as one that names its column and line; others as they are.
 
     ``first``: the row of the file at which labels begin that are one block of it.
@@ -234,16 +243,15 @@ def name_gap(error: ValueError, clusterings: Sequence[Held], truth: Held | None,
         return error
     one = truth if said[1] == "true" and truth is not None else clusterings[int(said[2] or 0)]
     row = int(said[3]) if one.rows is None else int(one.rows[int(said[3])])
-    return missing_label(one, first + row, is_truth=one is truth)
-
-
-def missing_label(held: Held, row: int, *, is_truth: bool) -> ValueError:
-    """The error for a missing label."""
-    remedy = "--missing ignore leaves such items out, --missing label makes them a group"
-    if is_truth:
+    if one is truth:
         remedy += "; if only a sample has a known class: torchclusteval estimate"
-    elif len(held.table.names) > 1:
-        remedy += f"; if this column is no clustering: --exclude {held.name!r}"
+    elif len(one.table.names) > 1:
+        remedy += f"; if this column is no clustering: --exclude {one.name!r}"
+    return missing_label(one, first + row, remedy)
+
+
+def missing_label(held: Held, row: int, remedy: str = LEFT_OUT) -> ValueError:
+    """The error for a missing label."""
     return wrong_label(held.table, held.name, row, "a label", "an empty cell, NA or the like", remedy)
 
 

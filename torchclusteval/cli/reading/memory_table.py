@@ -10,7 +10,7 @@ import numpy as np
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.dialect import rows_of
 from torchclusteval.cli.reading.selection import Selection
-from torchclusteval.cli.reading.table import read_column
+from torchclusteval.cli.reading.table import Table, read_column
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import is_number
@@ -18,10 +18,8 @@ from torchclusteval.labels.spelled import is_number
 _ROWS = 1 << 16
 
 
-class ArrayTable:
+class ArrayTable(Table):
     """The arrays of a ``.npy`` or ``.npz`` file."""
-
-    row_names: str | None = None
 
     def __init__(self, path: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.path, self._arrays, self.names = path, arrays, list(arrays)
@@ -78,10 +76,8 @@ def load_arrays(data: bytes, path: str) -> dict[str, np.ndarray]:
     return arrays
 
 
-class ListTable:
+class ListTable(Table):
     """A text file with a label a line. Blank lines at the end are nothing, others are missing labels."""
-
-    row_names: str | None = None
 
     def __init__(self, text: str, path: str, asked: Selection, *, is_table: bool) -> None:
         self.path, self._missing = path, asked.spellings

@@ -28,7 +28,8 @@ class Table(Protocol):
 
     path: str
     names: list[str]  # columns, without those that hold names of rows
-    row_names: str | None  # the column of the names of rows
+    row_names: str | None = None  # the column of the names of rows
+    levels: Sequence[str] = ()  # columns that are parts of the names of rows
 
     def blocks(
         self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
@@ -98,7 +99,7 @@ def wrong_label(table: Table, name: str, row: int | None, expected: str, got: st
 
 def check_name(table: Table, name: str, option: str) -> None:
     """Raise where a file has no such column."""
-    known = [*table.names, *([table.row_names] if table.row_names else [])]
+    known = [*table.names, *dict.fromkeys([*([table.row_names] if table.row_names else []), *table.levels])]
     if name in known:
         return
     close = get_close_matches(name, known, 3, 0.5)

@@ -1,0 +1,153 @@
+"""Sums of the cells of tables on a device: all that measures share, in one launch.
+
+On other devices, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked
+for, by the property of tables or the function of tables that is :func:`launched`.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.layouts import Cells, DenseCells
+from torchclusteval.cells.pairs import pairs_of
+from torchclusteval.cells.quantities import CellQuantities, PairCounts
+from torchclusteval.common import kernels
+
+MOST_CELLS = 1 << 16  # of a table
+CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
+WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
+FACTS = ("empty", "identical", "is_fixed")
+SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
+VALUES = (
+    *("n_items_f64", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
+    *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
+    *("precisions", "recalls", "sum_of_f", "weighted_f"),
+)
+
+T = TypeVar("T")
+
+
+def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Take what a function of tables gives from ``tables._launched``, under its name, where tables have that."""
+    name = function.__name__.lstrip("_")
+
+    @wraps(function)
+    def value(tables: Any) -> T:
+        sums: dict[str, T] | None = tables._launched
+        return function(tables) if sums is None else sums[name]
+
+    return value
+
+
+def sums_on_device(cells: Cells) -> dict[str, Any] | None:
+    """All sums by one launch, for dense tables of whole items on CUDA; None for others.
+
+    They are the int64 sizes of both sides, ``(*batch,)`` each of ``WHOLE`` int64, ``FACTS`` bool and ``VALUES`` float64
+    and the pairs.
+    """
+    counts = cells.values
+    if counts.device.type != "cuda" or counts.dtype != torch.int64 or torch.compiler.is_compiling():
+        return None
+    if not isinstance(cells, DenseCells) or not 0 < cells.blocking_size <= MOST_CELLS:
+        return None
+    batch, (rows, columns), device = cells.batch_shape, cells.shape, counts.device
+    size = batch.numel()
+    sizes = [torch.empty((size, x), dtype=torch.int64, device=device) for x in (rows, columns)]
+    results = [
+        torch.empty((len(names), size), dtype=dtype, device=device)
+        for names, dtype in ((WHOLE, torch.int64), (FACTS, torch.bool), (VALUES, torch.float64))
+    ]
+    kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
+    rows_of = [x.view(len(x), *batch).unbind(0) for x in results]
+    sums: dict[str, Any] = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
+    sums["class_sizes"], sums["cluster_sizes"] = sizes[0].view(*batch, rows), sizes[1].view(*batch, columns)
+    return sums | {"pairs": PairCounts(*(sums[name] for name in PairCounts._fields))}
+
+
+def sums_by_torch(
+    counts: Tensor, class_sizes: Tensor, cluster_sizes: Tensor, whole: Tensor, facts: Tensor, values: Tensor
+) -> None:
+    """Write the sums of tables.
+
+    Args:
+        counts: ``(B, R, C)`` int64.
+        class_sizes: result, ``(B, R)`` int64.
+        cluster_sizes: result, ``(B, C)`` int64.
+        whole: result, ``WHOLE`` by ``B`` int64: the last two are sums of the largest cells of classes and of clusters.
+        facts: result, ``FACTS`` by ``B`` bool.
+        values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
+            ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.
+    """
+    class_sizes.copy_(counts.sum(-1))
+    cluster_sizes.copy_(counts.sum(-2))
+    cell = CellQuantities(DenseCells(counts), class_sizes, cluster_sizes)
+    items, r, c = class_sizes.sum(-1), cell.class_sizes_f64, cell.cluster_sizes_f64
+    n = items.double()
+    classes, clusters = class_sizes.count_nonzero(-1), cluster_sizes.count_nonzero(-1)
+    cells = counts.flatten(1).count_nonzero(-1)
+    numbers = [items, classes, clusters, cells, counts.amax(-1).sum(-1), counts.amax(-2).sum(-1)]
+    ss, sd, ds, dd = pairs_of(cell, items)
+    best = 2 * (cell.n / (cell.r + cell.c_nonzero)).amax(-1)
+    nats = [
+        *((x * torch.log1p((n.unsqueeze(-1) - x) / x.clamp(min=1))).sum(-1) / n for x in (r, c)),
+        *((cell.n * x).flatten(1).sum(-1) / n for x in (cell.surprisal_given_cluster, cell.surprisal_given_class)),
+        Independence(items, class_sizes, cluster_sizes).divergence(cell).flatten(1).sum(-1) / n,
+    ]
+    pairs = [ss, sd, ds, dd, ss + sd, ss + ds, ds + dd, sd + dd, ss + dd, sd + ds, ss + sd + (ds + dd)]
+    sums = [n, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
+    sums += [(cell.squares / x).flatten(1).sum(-1) for x in (cell.c_nonzero, cell.r_nonzero)]
+    same = (cells == classes) & (cells == clusters)
+    fixed = (classes <= 1) | (clusters <= 1) | (classes == items) | (clusters == items)
+    results = (whole, numbers), (facts, [items == 0, same, fixed]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
+    for to, of in results:
+        to.copy_(torch.stack(of))
+
+
+class Independence(NamedTuple):
+    """How far the cells of whole items are from those of independent sides, ``E = r c / N``, by exact differences."""
+
+    items: Tensor  # (*batch,) int64, and so are the sizes
+    class_sizes: Tensor  # (*batch, R)
+    cluster_sizes: Tensor  # (*batch, C)
+
+    def _at_classes(self, cell: CellQuantities) -> Tensor:
+        return cell.at_classes(self.items.unsqueeze(-1).expand_as(self.class_sizes))
+
+    def wrapped(self, cell: CellQuantities) -> Tensor:
+        """``n N - r c`` less some multiple of 2^64."""
+        expected = cell.at_classes(self.class_sizes) * cell.at_clusters(self.cluster_sizes)
+        return cell.count * self._at_classes(cell) - expected
+
+    def excess(self, cell: CellQuantities) -> Tensor:
+        """``n N - r c``."""
+        return unwrapped(self.wrapped(cell), cell.n * self._at_classes(cell).double() - cell.r * cell.c)
+
+    def divergence(self, cell: CellQuantities) -> Tensor:
+        """``n log(1 + t) - E t`` with ``t = (n - E) / E``, which is not below 0; the sum is N times the information."""
+        d = self.excess(cell)
+        t = d / (cell.r * cell.c).clamp(min=1)
+        d = d / self._at_classes(cell).double().clamp(min=1)
+        whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
+        return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
+
+
+def unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
+    """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
+    return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
+
+
+def _sample(device: torch.device) -> kernels.Arguments:
+    """Tables of several tiles, with empty rows and columns."""
+    counts = torch.arange(3 * 37 * 70, device=device).view(3, 37, 70) % 11 * (torch.arange(70, device=device) % 5 > 0)
+    counts[1, 20:] = 0
+    shapes = [(3, 37), (3, 70), (len(WHOLE), 3), (len(FACTS), 3), (len(VALUES), 3)]
+    dtypes = [*[torch.int64] * 3, torch.bool, torch.float64]
+    results = [torch.zeros(x, dtype=y, device=device) for x, y in zip(shapes, dtypes, strict=True)]
+    return [counts, *results], {}
+
+
+kernels.define("sums", "torchclusteval.cells.triton_sums", sums_by_torch, _sample)
