@@ -377,8 +377,10 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     for name, text in (("2.csv", "t,a\n3,z\n"), ("1.csv", "t,a\nx,y\n"), ("_SUCCESS", "")):
         save(tmp_path, name, text)
     assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
+    save(tmp_path, "2.csv", "a,t\nz,3\n")  # columns go by their names
+    assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
     save(tmp_path, "3.csv", "t,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv"):
+    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one of them alone"):
         content(str(tmp_path))
 
 

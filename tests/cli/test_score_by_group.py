@@ -234,3 +234,39 @@ def test_items_without_a_group_are_told_alike(tmp_path: Path, run: Any, error: A
         against = ["--against", "a", "--columns", "a,g"] if command == "difference" else []
         message = error(command, *asked[:7], *against, "--missing", "ignore")
         assert message == "--by: expected a column with the groups of some items; 'g' has none"
+
+
+def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any, error: Any) -> None:
+    path, page = tmp_path / "a.csv", str(tmp_path / "page.html")
+    rows = ["x,1,1,1", "x,1,1,2", "y,2,2,3", "y,2,2,4", "z,1,2,5", "z,2,3,6"]
+    path.write_text("\n".join(["t,a,b,id", *rows]) + "\n")
+    drawn = "--resamples: expected a number of draws, as groups are drawn; got classes"
+    by = [str(path), "--truth", "t", "--by", "id", "--resamples", "classes"]
+    assert drawn == error("difference", *by, "--against", "a")
+    pytest.importorskip("matplotlib")
+    assert drawn == error("report", *by, "--output", page)
+    assert "--ignore: expected --truth COLUMN too; got z" in error("report", by[0], "--ignore", "z", "--output", page)
+    said = run("score", *by[:5], "--measures", "purity").err
+    assert "note: --by: every item has a value of its own in 'id', so each is a group" in said
+    # a and b are one partition of the four items that are scored, and two of all six
+    asked = [
+        str(path),
+        "--truth",
+        "t",
+        "--exclude",
+        "id",
+        "--measures",
+        "ari",
+        "--per",
+        "partition",
+        "--format",
+        "json",
+    ]
+    assert [row["count"] for row in run("score", *asked).json["scores"]] == [1, 1]
+    assert [row["count"] for row in run("score", *asked, "--ignore", "z").json["scores"]] == [2]
+    path.write_text(path.read_text().replace("z,", ","))
+    assert [row["count"] for row in run("score", *asked, "--missing", "ignore").json["scores"]] == [2]
+    # what is said of intervals is said of rows that --top hides too
+    asked = [str(path), "--truth", "t", "--missing", "ignore", "--exclude", "id", "--measures", "ari", "--top", "1"]
+    said = run("score", *asked, "--resamples", "classes", "--confidence-level", "0.9").err
+    assert "note: this is said of all 2 clusterings, also those that --top leaves out" in said

@@ -76,7 +76,7 @@ def test_results_stay_on_the_device(case: str) -> None:
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
-    : GroupScores Matching read_conll read_memberships
+    : GroupScores Matching evaluate_sums read_conll read_memberships
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
     sklearn: InvalidParameterError expected_mutual_information

@@ -152,6 +152,9 @@ def test_several_responses(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyP
     assert text[-1].startswith(two)
 
 
+OF_TABLES = ("truth", "by", "columns", "exclude", "ignore", "noise-label", "na-values", "id")
+
+
 def two_systems(tmp_path: Path) -> list[str]:
     """A key of seven documents and two systems: cases of the reference scorer, and their sides exchanged."""
     cases = CASES[:7]
@@ -215,11 +218,17 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
         assert row["p"] == pytest.approx(other["p"])
     for words, message in (
         (["--against", "x"], "--against: expected one of"),
-        (["--truth", "x"], "--truth: expected a table of labels, whose columns it names"),
-        (["--measures", "ami"], "--macro"),
+        *(([f"--{x}", "2"], f"--{x}: expected a table of labels, not {key}; got 2") for x in OF_TABLES),
+        (["--missing", "ignore"], "--missing: expected a table of labels"),
+        (["--resamples", "items"], "--resamples: expected a number of draws, as groups are drawn; got items"),
+        (["--measures", "ami"], "(--macro)"),
     ):
         assert message in error(*asked, *words)
     assert "expected a response beside another one" in error("difference", key, one)
+    message = error("score-coreference", key, one, "--measures", "ami")
+    assert message.endswith("got 'ami_arithmetic' (difference --macro compares its means over documents)")
+    said = run("difference", key, one, one, two, "--measures", "lea_f").err
+    assert f"note: the same tables as the other side: {one + ' (2)'!r}\n" in said
 
 
 def test_measures_of_common_mentions_say_which_they_see(tmp_path: Path, run: Any) -> None:
@@ -262,14 +271,15 @@ def test_mistakes(tmp_path: Path, error: Any) -> None:
 def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, run: Any, error: Any) -> None:
     text = "#begin document (a); part 000\n x (0)|(1)\n x (1)\n#end document\n"
     key = str(written(tmp_path, text))
-    assert "on_duplicate" in error("score-coreference", key, key)
+    assert error("score-coreference", key, key).endswith("(--on-duplicate first keeps the first)")
     shown = run("score-coreference", key, key, "--on-duplicate", "first", "--format", "csv")
     assert "all documents,CEAF-m,1.0,1.0,1.0" in shown.out
     two = text + text.replace("(a)", "(b)")
     key = str(written(tmp_path, two))
     other = str(written(tmp_path, two.replace("(0)|(1)", "(0)"), "other.conll"))
     shown = run("difference", key, other, key, "--measures", "lea_f", "--format", "json")
-    assert "note: mentions in two entities are kept in the first (" in shown.err
+    said = "line 2: expected every mention in one entity; got (0, 0) in entities 0 and 1 of '(a); part 000')\n"
+    assert f"note: mentions in two entities are kept in the first ({key}: {said}" in shown.err
     assert shown.json["scores"][0]["difference"] == 0
 
 

@@ -42,6 +42,7 @@ CHOICE = (
 SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
 TOP = option("--top K", "show the K best only (by --sort, ami_arithmetic or the first measure)", type=integer(1))
 RANKING = (MEASURES, SORT, TOP)
+BY = option("--by COLUMN", "score the items of each value of this column by themselves")
 IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
 NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
 NOISE = (
@@ -93,6 +94,14 @@ UNIT = (
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
+
+OF_TABLES = (  # of difference, without a meaning for coreference
+    option("--truth COLUMN", "the column of FILE that holds the truth"),
+    option("--by COLUMN", "draw and exchange whole groups of items, those of each value of this column"),
+    *CHOICE,
+    IGNORE,
+    *LABELS,
+)
 
 COMMANDS = (
     command(
@@ -231,19 +240,15 @@ Which response is better: difference key.conll response.conll other.conll.
         "difference",
         "test clusterings against one of them on the same truth",
         option("files FILE", "a table of labels, or the key and then responses of coreference (.conll)", nargs="+"),
-        option("--truth COLUMN", "the column of FILE that holds the truth"),
         option(
             "--against COLUMN",
             "the clustering that the others are compared with, on the same items, drawn again together; of "
             "coreference a response (default: the first)",
         ),
-        option("--by COLUMN", "draw and exchange whole groups of items, those of each value of this column"),
         option("--macro", "compare means over the groups of --by, or over documents", action="store_true"),
         option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
-        *CHOICE,
         *RANKING,
-        IGNORE,
-        *LABELS,
+        *OF_TABLES,
         LEVEL,
         option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws),
         SEED,
@@ -327,7 +332,7 @@ is closer to a truth: difference.
         "write a page on clusterings: ranking, differences, agreement, weak groups",
         FILE,
         option("--truth COLUMN", "the column of FILE that holds the truth"),
-        option("--by COLUMN", "score the items of each value of this column by themselves"),
+        BY,
         option("--output FILE.html", "the page", dest="page", required=True),
         OVERWRITE,
         option("--title TEXT", "of the page"),

@@ -6,6 +6,7 @@ Nothing here imports torch: ``--help`` prints at once.
 import argparse
 import math
 import os
+import re
 import shutil
 import sys
 import warnings
@@ -18,6 +19,14 @@ from typing import Any
 
 PROGRAM = "torchclusteval"
 UNITS = ("items", "classes")  # what may be drawn again
+
+_FLAGS = {"layout": "--layout", "header": "--header", "on_duplicate": "--on-duplicate", "resample": "--resamples"}
+_KEYWORD = re.compile(rf"""\b({"|".join(_FLAGS)})=["']([\w-]+)["']""")
+_ELSEWHERE = {
+    "n_resamples=": "--resamples ",
+    "permutation_test": "score --resamples R",
+    "evaluate(..., by=ids).macro() or macro=True": "--macro",
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,16 @@ def option(usage: str, text: str, **settings: Any) -> Option:
     if flags:
         settings["metavar"] = last
     return Option(tuple(flags or [last]), {"help": text, **settings})
+
+
+def refuse(arguments: argparse.Namespace, options: Iterable[Option], expected: str) -> None:
+    """Raise where one of these options is given, with what is expected in place of it."""
+    for one in options:
+        name = one.settings.get("dest", one.flags[0].removeprefix("--").replace("-", "_"))
+        given = vars(arguments).get(name)
+        if given != one.settings.get("default"):
+            shown = ",".join(given) if isinstance(given, list) else given
+            raise ValueError(f"{one.flags[0]}: expected {expected}; got {shown}")
 
 
 def command(name: str, summary: str, *options: Option, details: str = "") -> Command:
@@ -115,19 +134,22 @@ def table_width(output: str | None = None) -> int | None:
 
 
 def print_note(text: str) -> None:
-    """One line on standard error."""
-    print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
+    """One line on standard error, with options of the command line in place of Python's."""
+    text = _KEYWORD.sub(lambda found: f"{_FLAGS[found[1]]} {found[2]}", " ".join(text.split()))
+    for here, there in _ELSEWHERE.items():
+        text = text.replace(here, there)
+    print(f"{PROGRAM}: {text}", file=sys.stderr)
 
 
 @contextmanager
-def warnings_as_notes(worded: Callable[[str], str] = str, but: str | None = None) -> Iterator[None]:
+def warnings_as_notes(but: str | None = None) -> Iterator[None]:
     """Print warnings as notes, but those that begin with a text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for message in (str(warning.message) for warning in caught):
         if but is None or not message.startswith(but):
-            print_note(f"note: {worded(message)}")
+            print_note(f"note: {message}")
 
 
 def numbered(names: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from torchclusteval.scoring.breakdown import (
     per_object,
 )
 from torchclusteval.scoring.coreference_files import read_conll
+from torchclusteval.scoring.engine_sums import evaluate_sums
 from torchclusteval.scoring.evaluation import compile, evaluate, evaluate_tables, pooled
 from torchclusteval.scoring.matching import MatchedScores, Matching, match, matched_scores, relabel, subset_accuracy
 from torchclusteval.scoring.scores import Scores, Summary
@@ -22,6 +23,7 @@ __all__ = [
     "adjusted_rand_by_class",
     "compile",
     "evaluate",
+    "evaluate_sums",
     "evaluate_tables",
     "match",
     "matched_scores",

@@ -152,6 +152,6 @@ class _Document:
                 groups.setdefault(entity, set()).add(mention)
             elif on_duplicate == "error":
                 got = f"{mention} in entities {first} and {entity} of {self.name!r}"
-                remedy = 'on_duplicate="first", or --on-duplicate first, keeps the first'
+                remedy = 'on_duplicate="first" keeps the first'
                 self._refuse(line, f"expected every mention in one entity; got {got} ({remedy})")
         return [groups[entity] for entity in sorted(groups)]

@@ -52,6 +52,12 @@ def check_seed(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{flag}: expected --confidence-level or --resamples too; got none")
 
 
+def check_unit(arguments: argparse.Namespace) -> None:
+    """Raise where a unit is named though groups are drawn."""
+    if unit_of(arguments) is not None:
+        raise ValueError(f"--resamples: expected a number of draws, as groups are drawn; got {unit_of(arguments)}")
+
+
 def check_printing(arguments: argparse.Namespace) -> None:
     """Check the outputs, and decide the format: that of ``--format`` or of the suffix of ``--output``."""
     check_plot(getattr(arguments, "plot", None))

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_low_coverage, parse_device
+from torchclusteval.cli.commands.checks import check_noise, check_printing, check_unit, note_low_coverage, parse_device
 from torchclusteval.cli.commands.documents import coverages, is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
-from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
+from torchclusteval.cli.declarations import OF_TABLES
+from torchclusteval.cli.options import print_note, refuse, unit_of, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import hold_table
 from torchclusteval.cli.reading.selection import parse_selection
@@ -90,15 +91,13 @@ def _settings(arguments: argparse.Namespace, comparisons: int) -> dict[str, Any]
 
 
 def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:
-    if arguments.truth is not None or arguments.by is not None:
-        given = "--truth" if arguments.truth is not None else "--by"
-        raise ValueError(f"{given}: expected a table of labels, whose columns it names; got {arguments.files[0]}")
+    refuse(arguments, OF_TABLES, f"a table of labels, not {arguments.files[0]}")
     try:
         read = read_responses(arguments.files, "error")
     except ValueError as error:
-        if "--on-duplicate" not in str(error):
+        if "on_duplicate" not in str(error):
             raise
-        print_note(f"note: mentions in two entities are kept in the first ({str(error).partition(' (')[0]})")
+        print_note(f"note: mentions in two entities are kept in the first ({str(error).rpartition(' (')[0]})")
         read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
     if against not in read.names or len(read.names) < 2:
@@ -106,7 +105,8 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
         raise ValueError(f"--against: expected {expected}; got {against!r}")
     place, tables = read.names.index(against), read.tables.to(device)
     others = [i for i in range(len(read.names)) if i != place]
-    found = _by_groups(arguments, tables[torch.tensor(others)], tables[place], measures, zero_is_zero(measures))
+    named = tables[torch.tensor(others)]._replace(names=tuple(read.names[i] for i in others))
+    found = _by_groups(arguments, named, tables[place], measures, zero_is_zero(measures))
     head = {"n_documents": len(read.documents), "against": against}
     records = [MEASURES[name] for name in found]
     share = (tables.n_items.sum(-1) / tables.n_considered.sum(-1)).numpy(force=True)
@@ -120,6 +120,7 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
 def _by_groups(
     arguments: argparse.Namespace, a: ContingencyTables, b: ContingencyTables, measures: list[Any], zero: dict[str, Any]
 ) -> Found:
+    check_unit(arguments)
     settings = _settings(arguments, len(a)) | {"macro": arguments.macro} | zero
     if a.batch_shape[-1] < 2:
         name, expected = "--by" if arguments.by else "FILE", "at least two groups of items that count on both sides"
@@ -129,7 +130,7 @@ def _by_groups(
         print_note(f"note: with {a.batch_shape[-1]} groups no p-value is below {least:g}, and intervals say little")
     with warnings_as_notes(), progress_bar("groups") as progress:
         found = paired_groups(a, b, measures, progress=progress, **settings)
-    note_drawn(found)
+    note_drawn(found, arguments.top)
     return found
 
 
@@ -179,5 +180,5 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
             **_settings(arguments, len(others)),
             **given.options,
         )
-    note_drawn(found)
+    note_drawn(found, arguments.top)
     return _Tested(names, arguments.against, found, head, columns)

@@ -86,6 +86,8 @@ def groups_of(held: Held, asked: Selection) -> tuple[LabelSource, np.ndarray]:
     grouped = np.ones(len(held), bool) if ids.missing is None else ~ids.missing
     if not grouped.any():
         raise ValueError(f"--by: expected a column with the groups of some items; {held.name!r} has none")
+    if len(held) > 2 and len(listed(ids)[0]) == len(held):
+        print_note(f"note: --by: every item has a value of its own in {held.name!r}, so each is a group")
     if left := int((~grouped).sum()):
         print_note(f"note: {left} of {len(held)} items have no label in {held.name!r} and are in no group: not scored")
     return ids, grouped

@@ -6,13 +6,14 @@ from pathlib import Path
 from torchclusteval.cli.commands.checks import (
     check_noise,
     check_output,
+    check_unit,
     parse_device,
     parse_list,
     parse_measure,
 )
 from torchclusteval.cli.commands.labels import given_labels, groups_of
-from torchclusteval.cli.commands.resampling import in_options
-from torchclusteval.cli.options import unit_of, warnings_as_notes
+from torchclusteval.cli.declarations import BY, IGNORE
+from torchclusteval.cli.options import refuse, unit_of, warnings_as_notes
 from torchclusteval.cli.reading.held import hold_table
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.optional import import_optional
@@ -29,8 +30,10 @@ def run(arguments: argparse.Namespace) -> str:
     sort = None if arguments.sort is None else parse_measure(arguments.sort, "--sort").name
     lead = ranking_measure(measures, sort, with_truth=arguments.truth is not None)
     device, asked = parse_device(arguments.device), parse_selection(arguments)
-    if arguments.by is not None and arguments.truth is None:
-        raise ValueError("--by: expected --truth COLUMN too; got none")
+    if arguments.truth is None:
+        refuse(arguments, (BY, IGNORE), "--truth COLUMN too")
+    if arguments.by is not None:
+        check_unit(arguments)
     named = {"--truth": arguments.truth, "--by": arguments.by}
     named = {flag: column for flag, column in named.items() if column is not None}
     held, _ = hold_table(asked, named)
@@ -43,7 +46,7 @@ def run(arguments: argparse.Namespace) -> str:
     facts += [(LIKE_NONE, f"{name}: {reason}") for name, reason in given.doubtful.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
-    with warnings_as_notes(in_options):
+    with warnings_as_notes():
         made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts), unit_of(arguments))
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"

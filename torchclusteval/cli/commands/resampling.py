@@ -15,12 +15,6 @@ from torchclusteval.inference.results import ResultsByMeasure, Significance
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
-_AT_COMMAND_LINE = {
-    "resample='items'": "--resamples items",
-    "resample='classes'": "--resamples classes",
-    "permutation_test": "score --resamples R",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
@@ -48,7 +42,7 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
         draws, unit = arguments.resamples or 1000, unit_of(arguments)
         with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
             intervals = bootstrap(tables, measures, draws, level, rng=seed, resample=unit, progress=progress)
-        note_drawn(intervals)
+        note_drawn(intervals, arguments.top)
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
     directed = [measure for measure in measures if measure.better is not None]
@@ -58,23 +52,24 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
             tests = permutation_test(
                 tables, directed, arguments.resamples, rng=seed, keep_resamples=keep, progress=progress
             )
+        for note in tests.notes:
+            print_note(f"note: {note}")
         for name, test in tests.items():
             columns[name]["p"] = test.p_value.cpu().numpy()
     return Uncertainty(columns, tests, level)
 
 
-def note_drawn(found: ResultsByMeasure[Any]) -> None:
-    """Say what was drawn, the population that it stands for, and what is wrong with some of the intervals."""
+def note_drawn(found: ResultsByMeasure[Any], top: int | None) -> None:
+    """Say what was drawn, the population that it stands for, and what is wrong with some of the intervals.
+
+    ``top``: how many of the clusterings are shown.
+    """
     drawn = f"drawn: {found.settings['resampled']}; intervals are of {found.settings['population']}"
     for note in (drawn, *found.notes):
-        print_note(f"note: {in_options(note)}")
-
-
-def in_options(note: str) -> str:
-    """With options of the command line in place of Python's."""
-    for here, there in _AT_COMMAND_LINE.items():
-        note = note.replace(here, there)
-    return note
+        print_note(f"note: {note}")
+    count = found.batch_shape[0]
+    if found.notes and top is not None and top < count:
+        print_note(f"note: this is said of all {count} clusterings, also those that --top leaves out")
 
 
 def plot_scores(

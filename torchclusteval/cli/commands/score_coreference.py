@@ -16,6 +16,7 @@ from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference.bootstrap_options import POPULATIONS, BootstrapOptions
 from torchclusteval.inference.group_resampling import group_resampler
 from torchclusteval.inference.sampling import seeded
+from torchclusteval.measures.registry import select
 from torchclusteval.scoring.evaluation import evaluate_tables, pool
 
 MEASURES = {"MUC": "muc", "B3": "coref_bcubed", "CEAF-m": "ceaf_m", "CEAF-e": "ceaf_e", "BLANC": "blanc", "LEA": "lea"}
@@ -32,6 +33,10 @@ def run(arguments: argparse.Namespace) -> str:
     asked = None if arguments.measures is None else parse_list(arguments.measures)
     read = read_responses(arguments.files, arguments.on_duplicate)
     names = asked or [*(f"{name}_{side}" for name in MEASURES.values() for side in _SIDES), "conll_f"]
+    for measure, named in select(names).items():
+        if named and measure.parts is None:
+            got = f"{measure.name!r} (difference --macro compares its means over documents)"
+            raise ValueError(f"--measures: expected measures that sums over documents define; got {got}")
     total, sums = pool(read.tables, names, **zero_is_zero(names))
     note_skipped(total.skipped)
     measures = list(total.measures.values())

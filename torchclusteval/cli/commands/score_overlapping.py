@@ -2,13 +2,14 @@
 
 import argparse
 import itertools
-import re
+from collections.abc import Collection, Hashable
 
 from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
 from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
-from torchclusteval.cli.options import numbered, warnings_as_notes
+from torchclusteval.cli.options import numbered, print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
+from torchclusteval.labels.spelled import whole_number
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
     OVERLAP_MEASURES,
@@ -55,18 +56,22 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
         raise ValueError(f"--layout: expected auto, {', '.join(LAYOUTS)}, once or for each file; got {got}")
     read: list[Memberships] = []
     for path, layout in zip(arguments.files, itertools.cycle(layouts), strict=False):
-        with warnings_as_notes(_as_options):
-            try:
-                read.append(read_memberships(path, layout=layout, header=arguments.header))
-            except ValueError as error:
-                raise ValueError(_as_options(str(error))) from None
+        with warnings_as_notes():
+            read.append(read_memberships(path, layout=layout, header=arguments.header))
         disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
         if disjoint is not None:
             expected = f"expected items of {arguments.files[0]}, but no item is in both files"
             raise ValueError(f"{path}: {expected}; {disjoint} (names are compared letter by letter)")
+        _note_spellings(arguments.files[0], path, read[0].items or (), read[-1].items or ())
     return read
 
 
-def _as_options(message: str) -> str:
-    """A message of Python's arguments as one of the command line's options."""
-    return re.sub(r'\b(layout|header)="([\w-]+)"', r"--\1 \2", message)
+def _note_spellings(first: str, path: str, left: Collection[Hashable], right: Collection[Hashable]) -> None:
+    """Print a note where items of one file alone are the same number as items of the other alone, as 1 and 01."""
+    ours, theirs = (
+        {number: x for x in one if x not in other and (number := whole_number(str(x))) is not None}
+        for one, other in ((left, {*right}), (right, {*left}))
+    )
+    if twins := [(ours[number], theirs[number]) for number in ours if number in theirs]:
+        example = f"{twins[0][0]!r} in {first} and {twins[0][1]!r} in {path}"
+        print_note(f"note: {len(twins)} items are two each, as names are compared letter by letter: {example}")

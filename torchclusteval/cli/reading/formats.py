@@ -94,8 +94,10 @@ class PartsTable(Table):
     def __init__(self, path: str, parts: Sequence[Table]) -> None:
         first = parts[0]
         for part in parts[1:]:
-            if part.names != first.names or part.row_names != first.row_names:
-                raise ValueError(f"{part.path}: expected the columns of {first.path}; got others")
+            if {*part.names} != {*first.names} or part.row_names != first.row_names:
+                alone = sorted({*part.names} ^ {*first.names})
+                got = f"{alone[0]!r} in one of them alone" if alone else "other names of rows"
+                raise ValueError(f"{part.path}: expected the columns of {first.path}; got {got}")
         self.path, self._parts = path, parts
         self.names, self.row_names, self.levels = first.names, first.row_names, first.levels
         self._starts = [0]
