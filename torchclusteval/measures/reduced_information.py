@@ -41,6 +41,7 @@ Places = NDArray[np.int64]
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
+_CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
 TOLERANCE = 1e-7  # of log a; the code length changes by its square
 MOST_STATES = 1 << 12  # cells of the array that counts exactly
@@ -141,7 +142,27 @@ def _arrangements(tables: ContingencyTables) -> _Information:
         clusters + items * information.of_clusters(tables),
     )
     shared = at_least(shared, 0).masked_fill(one_group, 0.0)
+    if tables._most_items is not None and tables._most_items > _CANCELLED:
+        shared = _few_apart(tables, shared)
     return _Information(shared, shared, classes, clusters)
+
+
+def _few_apart(tables: ContingencyTables, shared: Tensor) -> Tensor:
+    """The information, without cancellation where it is small and each item shares a group with the largest cell.
+
+    The other classes and clusters are single cells then, and ``log(n! x! / (r! c!))`` is left, of that cell x, its
+    class r and its cluster c.
+    """
+    largest = tables.max_by_class(lambda cell: cell.n).amax(-1)
+    apart = torch.stack([x.amax(-1) - largest for x in (tables.class_sizes, tables.cluster_sizes)])
+    few, more = apart.aminmax(dim=0)
+    small = (largest + apart.sum(0) == tables.n_items) & (few * more < largest / _CANCELLED)
+    found = shared.clone()
+    for place in small.nonzero(as_tuple=False).tolist():
+        at = tuple(place)
+        steps = torch.arange(1, int(few[at]) + 1, dtype=torch.float64)
+        found[at] = torch.log1p(more[at] / (largest[at] + steps)).sum()
+    return found
 
 
 @measure(
