@@ -5,16 +5,25 @@ classes drawn without replacement are rows. One set of resamples serves all meas
 as documents, whole groups can be drawn.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
 
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer
-from torchclusteval.inference.cell_resampling import resampled_cells
-from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
+from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
+from torchclusteval.inference.class_resampling import ClassResampler, trimmed, wrong_classes
 from torchclusteval.inference.group_resampling import group_resampler, means_over_groups
-from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
+from torchclusteval.inference.resampling import (
+    Progress,
+    check_progress,
+    descriptions_of_tables,
+    names_of_tables,
+    values_of,
+)
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
@@ -126,21 +135,17 @@ def bootstrap(
         tables = tables.without_margins()
         clusterings, estimates = names_of_tables(tables), values_of(tables, drawn)
         first, places = distinct(of_tables(tables))
-        parts = TableParts(tables._drop_empty_groups(rows=True, columns=False)._cells.select(first))
-        distinct_tables = ContingencyTables._of(parts)
         found = Drawer(
-            tables=[distinct_tables],
-            items=lambda: (resampled_cells(distinct_tables), None),
-            classes=lambda: ClassResampler(distinct_tables),
-            wrong=lambda: wrong_classes(distinct_tables),
+            source=_Source(tables).select(first),
             estimates={name: value.reshape(-1)[first] for name, value in estimates.items()},
             options=options,
             generator=generator,
             progress=progress,
             places=places,
+            names=lambda: descriptions_of_tables(tables),
         ).draw(drawn, chosen)
         skipped = {**skipped, **found.left_out}
-    records = {}
+    records, units = {}, bool(found.mixed())
     for measure in drawn:
         if (name := measure.name) in skipped:
             continue
@@ -154,16 +159,40 @@ def bootstrap(
             standard_error=found.errors[name].reshape(estimate.shape),
             bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
+            of_classes=found.flags(found.by_classes, name).reshape(estimate.shape) if units else None,
             resamples=values if keep_resamples else None,
         )
     return ResultsByMeasure(
         records=records,
-        settings=found.settings(),
+        settings=options.settings_dict("groups") if resample == "groups" else found.settings(),
         batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,
         notes=found.notes,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Tables to draw from."""
+
+    whole: ContingencyTables
+
+    @property
+    def tables(self) -> Sequence[ContingencyTables]:
+        return [self.whole]
+
+    def select(self, places: Tensor) -> "_Source":
+        return _Source(ContingencyTables._of(TableParts(self.whole._cells.select(places))))
+
+    def items(self) -> ResampledCells:
+        return resampled_cells(trimmed(self.whole))
+
+    def classes(self, count: int) -> ClassResampler:
+        return ClassResampler(trimmed(self.whole), count)
+
+    def wrong(self) -> Tensor:
+        return wrong_classes(self.whole)
 
 
 def _mean_over_groups(tables: ContingencyTables, measures: Selection) -> tuple[Scores, list[SumsOfGroups]]:

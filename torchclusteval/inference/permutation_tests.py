@@ -47,7 +47,6 @@ class NullResampler:
     order: Tensor  # (B,) position in the batch of the i-th table drawn
     n_elements: int
     method: ClassVar[str]
-    drawn: ClassVar[str] = "tables"
     shared = False
 
     @property
