@@ -58,7 +58,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "chunk_size": ([0, 1.5, "8", True], f"evaluate evaluate_stream evaluate_tables evaluate_overlapping {RESAMPLING}"),
     "correction": (["bonferroni", "Holm", 1, ["holm"]], "permutation_test paired_bootstrap paired_groups"),
     "test": (["sign", None, ["bootstrap"]], "paired_groups"),
-    "macro": ([1, "yes", None], "paired_groups"),
+    "macro": ([1, "yes", None], "bootstrap paired_groups"),
     "alternative": (["greater", None, ["better"]], "permutation_test"),
     "method": (["BCa", 1, ["bca"]], "bootstrap paired_bootstrap"),
     "n_resamples": ([0, 1.5, "100", True, 10**9], f"{RESAMPLING} paired_groups"),

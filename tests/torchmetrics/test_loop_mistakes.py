@@ -181,6 +181,8 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], int]] = {  # options, labels outside t
     "ignored": ({**SIZED, "ignore_index": 3}, 1),
     "noise, any labels": ({"noise_label": -1}, 0),
     "ignored, any labels": ({"ignore_index": 2}, 0),
+    "absent": ({"absent_true": 0, "absent_pred": -1}, 0),
+    "absent, sizes": ({**SIZED, "absent_true": 0, "absent_pred": -1}, 2),
     "all checked": ({"num_classes": 4, "num_clusters": 3, "noise_label": -1}, 0),
 }
 

@@ -64,9 +64,6 @@ def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers")
         raise ValueError(f"{name}: expected a dense array; got a {type(x).__name__} of SciPy ({remedy})")
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
-        if array.dtype == object and array.size and all(isinstance(x, Decimal) for x in array.flat):
-            whole = all(x.is_finite() and x == x.to_integral_value() for x in array.flat)
-            array = array.astype(np.int64 if whole else np.float64)  # as databases return sums
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name}: expected {what}; got an array of {array.dtype}")
         x = tensor_of(array)
@@ -192,7 +189,15 @@ def _of_one_kind(array: np.ndarray) -> np.ndarray:
     """An array of objects with the type that they have in common: booleans, numbers, or floats with nan for missing."""
     if array.dtype.kind != "O":
         return array
-    values = [math.nan if is_missing(x) else x for x in array.reshape(-1).tolist()]
+    values = [_number(x) for x in array.reshape(-1).tolist()]
     if not all(isinstance(x, (bool, int, float, np.generic)) for x in values):
         return array
     return np.array(values).reshape(array.shape)
+
+
+def _number(x: Any) -> Any:
+    if is_missing(x):
+        return math.nan
+    if not isinstance(x, Decimal):
+        return x
+    return int(x) if x.is_finite() and x == x.to_integral_value() else float(x)  # as databases return sums

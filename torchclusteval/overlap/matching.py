@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from torchclusteval.measures.assignment import sparse_max_assignment
 from torchclusteval.measures.one_sided import harmonic_mean
-from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.overlap.comparison import Comparison, compare, measure
 from torchclusteval.overlap.intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
