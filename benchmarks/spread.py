@@ -7,13 +7,13 @@ Each rank draws its share of the rows from the same table, so that ranks share m
 
 import argparse
 import json
-import platform
 import resource
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+import timing
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
@@ -115,8 +115,7 @@ def main() -> None:
     if {("spread", 4), ("all_reduce", 4)} <= found.keys():
         assert found["spread", 4]["bytes"] <= found["all_reduce", 4]["bytes"] / 2
     if asked.output:
-        facts = {"torch": torch.__version__, "python": platform.python_version(), "results": results}
-        Path(asked.output).write_text(json.dumps(facts, indent=1) + "\n")
+        timing.save(Path(asked.output), {"environment": timing.environment(), "results": results})
 
 
 if __name__ == "__main__":

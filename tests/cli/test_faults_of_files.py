@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from torchclusteval.cli import main
-from torchclusteval.cli.reading import arrow_table, csv_table
+from torchclusteval.cli.reading import arrow_table, csv_table, sources
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -54,8 +54,9 @@ def test_out_of_memory_is_called_so(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: Any) -> Iterator[Any]:
-        raise pa.ArrowMemoryError("malloc of size 64 failed")
-        yield
+        for _attempt in range(2):
+            raise pa.ArrowMemoryError("malloc of size 64 failed")
+        yield None
 
     monkeypatch.setattr(csv_table.CsvTable, "_batches", fail)
     monkeypatch.setattr(arrow_table.ArrowTable, "_batches", fail)
@@ -64,11 +65,14 @@ def test_out_of_memory_is_called_so(
 
 def test_an_open_quote_is_found_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block once: a quoted cell that goes on is not read again from its start."""
-    from torchclusteval.cli.reading import sources
-
     seen: list[int] = []
     end_of_rows = sources._end_of_rows
-    monkeypatch.setattr(sources, "_end_of_rows", lambda *x: seen.append(len(x[0])) or end_of_rows(*x))
+
+    def noted(data: bytes, delimiter: str) -> int:
+        seen.append(len(data))
+        return end_of_rows(data, delimiter)
+
+    monkeypatch.setattr(sources, "_end_of_rows", noted)
     path = tmp_path / "runs.csv"
     path.write_text("class,run\n" + "0,1\n" * 200_000 + '0,"1\n' + "0,1\n" * 2_000_000)
     assert main(["score", str(path), "--truth", "class"]) == 2
