@@ -54,14 +54,14 @@ def test_in_the_limit_equal_classes_are_of_equal_share() -> None:
     [((2, 3, 3), (3, 5)), ((1, 1, 2), (2, 1, 1)), ((4, 3), (3, 2, 2)), ((7,), (3, 4)), ((5, 5), (4, 6))],
 )
 def test_numbers_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
-    sides = [np.array([[*side, 0]], np.float64) for side in (rows, columns)]
+    sides = [np.array([[*side, *[0] * (4 - len(side))]], np.float64) for side in (rows, columns)]
     expected = math.log(number_of_tables(rows, columns))
     assert log_number_of_tables(*sides)[0] == pytest.approx(expected, abs=1e-14)
     assert log_number_of_tables(*sides[::-1])[0] == pytest.approx(expected, abs=1e-14)
 
 
 def test_the_estimate_is_near_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = [np.array([side], np.float64) for side in ((6, 5, 4, 3), (7, 6, 5))]
+    sides = [np.array([side], np.float64) for side in ((6, 5, 4, 3), (7, 6, 5, 0))]
     exact = log_number_of_tables(*sides)[0]
     monkeypatch.setattr("torchclusteval.measures.reduced_information.MOST_STATES", 1)
     assert log_number_of_tables(*sides)[0] == pytest.approx(exact, abs=0.05)
