@@ -17,7 +17,7 @@ from formulas import formula_of, plain_formula
 import torchclusteval as tce
 from torchclusteval.cli.commands.measures import _range, _unwrap
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
-from torchclusteval.measures.library_names import library_names
+from torchclusteval.measures.aliases import library_names
 
 ROOT = Path(__file__).parent.parent
 MODULES = ("", "measures", "inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots")
@@ -67,8 +67,8 @@ def measures() -> str:
         "# Measures\n",
         f"{len(both)} measures. This page is made from the registry of the package when the documentation is built.\n",
         "The names here are the keys of `evaluate`; `torchclusteval measures NAME` prints the same. A ratio "
-        "0/0 has the value of identical partitions where they are, else that of no agreement, unless a measure says "
-        "otherwise ([conventions](../conventions.md)).\n",
+        "0/0 has the perfect value if the partitions are identical, else the value of no agreement, unless a measure "
+        "says otherwise ([conventions](../conventions.md)).\n",
         "## Notation\n" + NOTATION,
         "## All in one table\n\n*Corrected*: for chance; *counts*: needs whole counts, not weights or probabilities; "
         "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + overview(both),
@@ -129,7 +129,7 @@ def facts_of(doc: str) -> dict[str, str]:
 
 
 def range_of(measure: Measure, text: str) -> str:
-    """The interval and the direction, and what a docstring says beside them; its own words where an end is infinite."""
+    """Interval, direction and further words of the docstring; the docstring's own words where an end is infinite."""
     if "inf" in _range(measure):
         return f"{_range(measure)}: {text}"
     rest = re.split(r"(?:higher is better|lower is better|no direction)[.;]?\s*", text, maxsplit=1)[-1]
@@ -149,8 +149,8 @@ def names_elsewhere() -> str:
     """The functions of each library that are a measure here."""
     parts = [
         "# The measures of other libraries\n",
-        "Functions with the formula of a measure here, with its options by default. `evaluate` takes them with the "
-        "library in front: `aricode:NVI`. [Names elsewhere](../others/names_elsewhere.md) has other functions.\n",
+        "Functions with the same formula as a measure here with its default options. `evaluate` takes them with the "
+        "library in front: `aricode:NVI`. [Names elsewhere](../others/names_elsewhere.md) has the other functions.\n",
     ]
     for library, rows in groupby(library_names(), lambda row: row.library):
         functions: dict[str, list[str]] = {}
@@ -224,8 +224,8 @@ def benchmarks() -> str:
         newest[re.sub(r"_\d{4}-\d\d-\d\d$", "", path.stem)] = path
     parts = [
         "# Benchmarks\n",
-        "Each table is a file of `benchmarks/results`, made by the script of its name in `benchmarks/`, whose "
-        "README says how. Times are seconds unless a unit stands there. No time from a GPU is among them yet.\n",
+        "Each table shows a file of `benchmarks/results`, made by the script of that name in `benchmarks/`; its README "
+        "says how. Times without a unit are seconds. None is from a GPU yet.\n",
         "![Time to score one clustering as clusterings, items and groups grow]"
         f"(../../benchmarks/results/{max((ROOT / 'benchmarks/results').glob('scaling*.png')).name})\n",
     ]

@@ -297,18 +297,6 @@ def test_soft_assignments_beside_absent_labels() -> None:
     assert tables.unmatched_by_cluster.tolist() == [0, 1]
 
 
-def test_images_and_streams() -> None:
-    rng = np.random.default_rng(2)
-    true, pred = rng.integers(0, 4, (2, 8, 9)), rng.integers(0, 5, (2, 8, 9))
-    flat = ContingencyTables.from_labels(true.reshape(2, -1), pred.reshape(2, -1), **ABSENT)
-    assert by_label(ContingencyTables.from_labels(true, pred, item_dims=2, **ABSENT)) == by_label(flat)
-    chunks = [(true.reshape(2, -1)[:, i : i + 20], pred.reshape(2, -1)[:, i : i + 20]) for i in range(0, 72, 20)]
-    found, wanted = tce.evaluate_stream(chunks, "all", **ABSENT), tce.evaluate_tables(flat, "all")
-    for name, value in wanted.items():
-        assert torch.equal(found[name], value), name
-    assert torch.equal(found.coverage, wanted.coverage)
-
-
 def test_missing_labels_beside_absent_ones() -> None:
     """An item without a label is left out and lowers coverage, whatever the other side says."""
     tables = ContingencyTables.from_labels([None, 1, 0, 2], [0, 0, 2, None], missing="ignore", **ABSENT)
@@ -319,25 +307,6 @@ def test_missing_labels_beside_absent_ones() -> None:
     assert more.coverage.item() == 0.25
     with pytest.raises(ValueError, match="labels_true: expected a label for every item; got None at position 0"):
         ContingencyTables.from_labels([None, 1], [0, 1], **ABSENT)
-
-
-@pytest.mark.parametrize("sized", [True, False])
-def test_metric_objects(sized: bool) -> None:
-    metrics = pytest.importorskip("torchclusteval.torchmetrics")
-    rng = np.random.default_rng(3)
-    true, pred = (torch.from_numpy(rng.integers(0, 4, 50)) for _ in range(2))
-    sizes = {"num_classes": 4, "num_clusters": 4} if sized else {}
-    metric = metrics.ClusteringMetric("all", absent_true=-1, absent_pred=0, **sizes)
-    true[:5] = -1
-    metric(pred[:20], true[:20])
-    metric.update(pred[20:], true[20:])
-    other = pickle.loads(pickle.dumps(metric))
-    whole = ContingencyTables.from_labels(true, pred, absent_true=-1, absent_pred=0)
-    for made in (metric, other):
-        assert made.tables().unmatched_by_class.tolist() == whole.unmatched_by_class.tolist()
-        assert made.tables().unmatched_by_cluster[-3:].tolist() == whole.unmatched_by_cluster.tolist()
-        assert made.tables().coverage == whole.coverage
-        torch.testing.assert_close(made.compute()["ami_arithmetic"], tce.evaluate_tables(whole, "ami")["ami"])
 
 
 @given(st.lists(sides_of_groups(10, 4), max_size=4), st.sampled_from(["auto", "dense", "sparse"]))
@@ -417,3 +386,33 @@ NO_GROUPS: list[tuple[Callable[[], Any], str]] = [
 def test_groups_that_are_none(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         call()
+
+
+def test_items_without_a_group_at_all() -> None:
+    tables = ContingencyTables.from_labels([0, 0, 0], [0, 0, 0], by=[1, 1, 2], absent_true=0, absent_pred=0)
+    assert tables.batch_shape == (2,)
+    assert tables.n_items.tolist() == [0, 0]
+    assert tables.n_considered.tolist() == [0, 0]
+    assert tables.whole_class_sizes.sum() == tables.whole_cluster_sizes.sum() == 0
+
+
+def test_pooled_documents_add_up() -> None:
+    """By hand: documents a (classes xy and z, clusters xw) and b (one class and cluster of two)."""
+    documents = {"a": [{"x", "y"}, {"z"}], "b": [{1, 2}]}, {"a": [{"x", "w"}], "b": [{1, 2}]}
+    pooled = tce.pooled(ContingencyTables.from_documents(*documents), "coreference")
+    found = {name: round(pooled[name].item(), 12) for name in ("muc_recall", "muc_precision", "coref_bcubed_recall")}
+    assert found == {"muc_recall": 0.5, "muc_precision": 0.5, "coref_bcubed_recall": 0.5}
+    assert pooled["merge_distance"].item() == 2
+    nothing = ContingencyTables.from_documents({"a": []}, {"a": []})
+    assert tce.pooled(nothing, "muc_f")["muc_f"].isnan()
+    assert tce.pooled(nothing, "muc_f", zero_division=0.0)["muc_f"].item() == 0
+    with pytest.raises(ValueError, match="zero_division: expected None, as no measure"):
+        tce.evaluate_tables(nothing, "rand", zero_division=0.0)
+
+
+def test_pooled_gradients_are_finite_without_objects() -> None:
+    counts = torch.zeros(2, 2, 2, dtype=torch.float64, requires_grad=True)
+    for name, value in tce.pooled(ContingencyTables(counts), ["segmentation", "tracking"]).items():
+        if value.requires_grad:
+            (gradient,) = torch.autograd.grad(value, counts, retain_graph=True)
+            assert gradient.isfinite().all(), name

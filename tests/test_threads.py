@@ -83,20 +83,6 @@ def test_inference_mode_reaches_all_threads() -> None:
         assert all(share(lambda items: [torch.is_inference_mode_enabled() for _ in items] or [True], range(50)))
 
 
-def test_containers_with_a_quota(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    quota = threads._cpu_quota.__wrapped__
-    monkeypatch.setattr(threads, "_CGROUPS", tmp_path)
-    assert quota() == threads._MAX_THREADS
-    (tmp_path / "cpu").mkdir()
-    for text, expected in (("-1", threads._MAX_THREADS), ("150000", 2), ("1000", 1)):
-        (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(text + "\n")
-        (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
-        assert quota() == expected
-    for text, expected in (("max 100000", threads._MAX_THREADS), ("200000 100000", 2), ("odd", threads._MAX_THREADS)):
-        (tmp_path / "cpu.max").write_text(text + "\n")
-        assert quota() == expected
-
-
 class LargeOperations(TorchDispatchMode):
     """Lists the operations on many numbers that torch may divide among its threads."""
 

@@ -12,14 +12,7 @@ from torch import Tensor
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
-from torchclusteval.cells.pairs import (
-    MAX_SQUARED,
-    are_ordinary,
-    are_ordinary_by_pairs,
-    most_on_host,
-    pairs_of,
-    pairs_of_integers,
-)
+from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, pairs_of, pairs_of_integers
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.cells.sums import launched, sums_on_device
@@ -411,17 +404,15 @@ class ContingencyTables:
 
     @lazy_property
     def _most_items(self) -> int | None:
-        """Items of the largest table; None where the host does not know (see ``most_on_host``)."""
-        return most_on_host(self.n_items)
+        """Items of the largest of integer tables on the host; None for others, to read which may mean to wait."""
+        n, compiling = self.n_items, torch.compiler.is_compiling()
+        held = self.is_integer and n.device.type == "cpu" and not compiling and n.numel() > 0
+        return int(n.max() if n.dim() else n) if held else None
 
     @lazy_property
     def _all_ordinary(self) -> bool:
         """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
-        if self._most_items is None:
-            return False
-        if "pairs" in self._memo:
-            return are_ordinary_by_pairs(self.pairs)
-        return are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
+        return self._most_items is not None and are_ordinary(self.pairs)
 
     @lazy_property
     @launched

@@ -1,4 +1,4 @@
-"""The progress bar, with tqdm and without."""
+"""The line of progress."""
 
 import io
 import sys
@@ -8,31 +8,20 @@ import pytest
 from torchclusteval.common import progress
 
 
-@pytest.mark.parametrize("tqdm", [True, False])
-def test_progress_shows_on_terminals_only(monkeypatch: pytest.MonkeyPatch, tqdm: bool) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE_S", 0)
-    if tqdm:
-        pytest.importorskip("tqdm")
-    else:
-        monkeypatch.setitem(sys.modules, "tqdm", None)
-    for terminal in (True, False):
-        stream = io.StringIO()
-        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal)
-        monkeypatch.setattr(sys, "stderr", stream)
-        with progress.progress_bar("bootstrap") as advance:
-            assert (advance is not None) == terminal
-            if advance is not None:
-                advance(3, 12)
-                advance(12, 12)
-        assert ("bootstrap" in stream.getvalue()) == terminal
-        assert ("%" in stream.getvalue()) == terminal
-        assert "it/s" not in stream.getvalue()  # of bytes
-
-
-def test_progress_can_be_forced_or_forbidden(capsys: pytest.CaptureFixture[str]) -> None:
-    for shown in (True, False):
-        with progress.progress_bar("blocks", shown) as advance:
-            assert (advance is not None) == shown
-            if advance is not None:
-                advance(4, 4)
-        assert ("blocks" in capsys.readouterr().err) == shown
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("shown", [True, False, None])
+def test_progress_shows_on_terminals_unless_it_is_forced(
+    shown: bool | None, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE_S", -1)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress.progress_bar("bootstrap", shown) as advance:
+        assert (advance is not None) == (terminal if shown is None else shown)
+        if advance is not None:
+            advance(3, 12)
+            advance(12, 12)
+    text = stream.getvalue()
+    assert ("bootstrap: 25 % (0 s, 0 s left)" in text) == ("bootstrap: 100 % (0 s" in text) == (advance is not None)
+    assert text.endswith("\n") == bool(shown)  # else it is wiped out

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import torchclusteval as tce
+from tests.support.values import listed
 from torchclusteval import ContingencyTables, evaluate_tables
 
 Intervals = list[tuple[int, int, str]]
@@ -26,8 +27,7 @@ def test_by_hand(layout: str) -> None:
     assert tables.to_dense().counts.tolist() == [[3.5, 0], [0, 3.5]]
     assert tables.unmatched_by_class.tolist() == [1.5, 0.5]
     assert tables.unmatched_by_cluster.tolist() == [3, 0]
-    assert tables.classes is not None
-    assert tables.classes.tolist() == ["Ada", "Bo"]
+    assert listed(tables.classes) == ["Ada", "Bo"]
     assert tables.coverage.item() == pytest.approx(7 / 12)
     scores = tce.evaluate_tables(tables, ["diarization_error_rate", "jaccard_error_rate", "purity", "idf1"])
     exact = {"diarization_error_rate": 5 / 9, "jaccard_error_rate": (9 / 16 + 1 / 8) / 2, "purity": 1, "idf1": 14 / 19}

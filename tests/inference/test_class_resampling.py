@@ -146,7 +146,7 @@ def test_what_classes_do_not_give_is_refused() -> None:
     tables = tce.ContingencyTables.from_labels(*entities(rng, 400, 3.0, 0.2))
     with pytest.raises(ValueError, match=r"got 'mirkin', which grows with the number of items"):
         tce.bootstrap(tables, ["mirkin"], 20, rng=0, resample="classes")
-    with pytest.warns(UserWarning, match="no interval of pair_precision, .* for some clusterings, as the draws do not"):
+    with pytest.warns(UserWarning, match="no interval of pair_precision, .*, as the draws do not differ"):
         assert "mirkin" in tce.bootstrap(tables, "pairs", 20, rng=0, resample="classes").skipped
     assert (
         tce.bootstrap(tables, ["mirkin", "ari"], 20, rng=0).settings["resampled"] == "items; classes for adjusted_rand"
@@ -159,7 +159,7 @@ def test_what_classes_do_not_give_is_refused() -> None:
     ):
         tce.bootstrap(few, ["pair_f"], 20, rng=0)
     none = tce.ContingencyTables(np.diag(np.arange(1, 41)))
-    with pytest.warns(UserWarning, match="only 0 classes have an error, .* no interval of pair_f for some"):
+    with pytest.warns(UserWarning, match="only 0 classes have an error, .* no interval of pair_f, as"):
         found = tce.bootstrap(none, ["pair_f"], 20, rng=0)["pair_f"]
     assert math.isnan(float(found.low))
     assert math.isnan(float(found.high))
@@ -197,7 +197,7 @@ def test_empty_batches_and_small_tables() -> None:
 
 def test_draws_of_a_batch_are_common() -> None:
     tables = tce.ContingencyTables.from_labels(*entities(np.random.default_rng(0), 50, 3.0, 0.2))
-    source = ClassResampler(tce.ContingencyTables(tables.counts.expand(2, -1, -1)))
+    source = ClassResampler(tce.ContingencyTables(tables.counts.expand(2, -1, -1)), 50)
     drawn = source.draw(slice(0, 2), 3, torch.Generator().manual_seed(0))
     assert drawn.sum(1).tolist() == [35, 35, 35]
     assert torch.equal(source.tables(drawn).counts[:, 0], source.tables(drawn).counts[:, 1])
@@ -211,9 +211,112 @@ def test_p_values_keep_their_digits_in_the_tail() -> None:
 
 
 def test_populations_stand_in_the_order_of_their_units() -> None:
-    settings = BootstrapOptions(10, 0.95, None, None).settings_dict("classes; items for rand")
+    settings = BootstrapOptions(10, 0.95, None, None).settings_dict("classes; items for rand", ["classes", "items"])
     assert settings["population"].startswith("more classes (entities)")
     assert settings["population"].endswith("more items of the same classes")
+
+
+def groups_of_all_sizes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Groups of 10,000 entities, of ten classes, of three items, of 40 and of 41 entities, and of ten at random."""
+    rng = np.random.default_rng(1)
+    parts = [entities(rng, 10_000, 1.2, 0.1)]
+    true = rng.integers(0, 10, 900)
+    parts += [(true, np.where(rng.random(900) < 0.8, true, rng.integers(0, 12, 900)))]
+    parts += [(np.array([0, 0, 1]), np.array([0, 1, 1]))]
+    parts += [entities(rng, count, 3.0, 0.2) for count in (40, 41)]
+    parts += [tuple(rng.integers(0, 10, (2, 60)))]
+    ids = np.repeat(np.arange(len(parts)), [len(true) for true, _ in parts])
+    return np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]), ids
+
+
+OF_ALL = ["ari", "bcubed_f", "v_measure", "mirkin"]
+
+
+@pytest.mark.filterwarnings("ignore:bootstrap. ")
+@pytest.mark.parametrize("options", [{}, {"resample": "items"}, {"chunk_size": 1}, {"method": "bca"}])
+def test_a_table_has_the_interval_that_it_has_alone(options: dict[str, Any]) -> None:
+    """To the bit but for sums in another order; whatever the layout, the padding and the units of the others."""
+    true, pred, ids = groups_of_all_sizes()
+    kept = ids > 0 if options.get("method") == "bca" else ids >= 0
+    tables = tce.ContingencyTables.from_labels(true[kept], pred[kept], by=ids[kept])
+    found = tce.bootstrap(tables, OF_ALL, 300, rng=3, **options)
+    for place, group in enumerate(np.unique(ids[kept])):
+        own = tce.ContingencyTables.from_labels(true[ids == group], pred[ids == group])
+        alone = tce.bootstrap(own, OF_ALL, 300, rng=3, **{**options, "chunk_size": None})
+        for name, record in alone.items():
+            unit = alone.settings["resampled"]
+            unit = (
+                "classes" if f"classes for {name}" in unit or (unit.startswith("classes") and name != "mirkin") else ""
+            )
+            if (flags := found[name].of_classes) is not None:
+                assert bool(flags[place]) == bool(unit), (group, name)
+            for column, value in record.columns().items():
+                together = found[name].columns()[column][place]
+                torch.testing.assert_close(
+                    together, value, rtol=1e-9, atol=1e-12, equal_nan=True, msg=f"{group} {name}"
+                )
+
+
+def test_classes_are_drawn_among_those_of_each_table() -> None:
+    """By hand: of tables with rows that are empty, as many of their own classes are drawn."""
+    counts = np.zeros((2, 40, 45), dtype=np.int64)
+    counts[0, np.arange(40), np.arange(40)], counts[0, :40, 40] = 3, np.arange(40) % 2
+    counts[1, 3:33:3, :10], counts[1, 3:33:3, 44] = np.eye(10, dtype=np.int64) * 4, np.arange(10) % 3
+    for tables in (tce.ContingencyTables(counts), tce.ContingencyTables(counts).to_sparse()):
+        source = ClassResampler(tables[torch.tensor([1])], 10)
+        drawn = source.tables(source.draw(slice(None), 30, torch.Generator().manual_seed(0)))
+        assert ((drawn.class_sizes > 0).sum(-1) == 7).all()
+        whole = torch.from_numpy(counts[1].sum(-1))
+        assert torch.equal(drawn.class_sizes.squeeze(1), torch.where(drawn.class_sizes.squeeze(1) > 0, whole, 0))
+        assert torch.equal(drawn.to_dense().counts.sum(-1), drawn.class_sizes)
+
+
+def test_each_table_has_its_own_unit_and_notes_name_it() -> None:
+    """Of one truth: items are biased where many are split off, and near chance, not for the good clustering."""
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(20), 300)
+    split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)
+    good = np.where(rng.random(6000) < 0.05, (true + 1) % 20, true)
+    runs = {"good": good, "split": split, "good too": (good + 3) % 20}
+    tables = tce.ContingencyTables.from_labels(true, runs)
+    found = tce.bootstrap(tables, ["v_measure", "ari"], 200, rng=0)
+    of_classes = found["v_measure"].of_classes
+    assert of_classes is not None
+    assert of_classes.tolist() == [False, True, False]
+    assert found.settings["resampled"] == "items or classes; items for adjusted_rand"
+    assert "classes are drawn of v_measure for 'split', items of the others" in found.notes
+    assert str(found).splitlines()[1].split()[-1] == "of_classes"
+    lines = [line.split() for line in str(found).splitlines()]
+    assert [line[-1] for line in lines if line[0] == "v_measure"] == ["no", "yes", "no"]
+    one = found["v_measure"]
+    assert (one.low[0], one.high[0]) == (one.low[2], one.high[2])  # the same partition
+    with pytest.warns(
+        UserWarning, match=r"one standard error from the estimate of v_measure, adjusted_rand for 'chance': near"
+    ):
+        found = tce.bootstrap(
+            tce.ContingencyTables.from_labels(true % 5, {"good": good % 5, "chance": rng.integers(0, 5, 6000)}),
+            ["v_measure", "ari"], 200, rng=0,
+        )  # fmt: skip
+    assert found["v_measure"].low.isnan().tolist() == [False, True]
+    assert "no interval of v_measure, adjusted_rand for 'chance' (resample='items' gives them all)" in found.notes
+
+
+def test_each_pair_has_its_own_unit() -> None:
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(20), 300)
+    split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)
+    good, better = (np.where(rng.random(6000) < share, (true + 1) % 20, true) for share in (0.05, 0.03))
+    found = tce.paired_bootstrap(true, good, {"split": split, "better": better}, ["v_measure"], 300, rng=0)
+    of_classes = found["v_measure"].of_classes
+    assert of_classes is not None
+    assert of_classes.tolist() == [True, False]
+    for place, other in enumerate((split, better)):
+        alone = tce.paired_bootstrap(true, good, other, ["v_measure"], 300, rng=0)
+        assert alone.settings["resampled"] == ("classes", "items")[place]
+        error = float(alone["v_measure"].standard_error)
+        for column, value in alone["v_measure"].columns().items():  # pairs may share draws of items: those of 300 draws
+            near = 1e-12 if place == 0 else 0.5 * error
+            assert float(found["v_measure"].columns()[column][place]) == pytest.approx(float(value), abs=near)
 
 
 def test_classes_that_noise_empties_are_not_drawn() -> None:

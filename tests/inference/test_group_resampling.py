@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -131,3 +132,28 @@ def test_clusterings_of_the_same_items_are_no_groups() -> None:
     assert tce.bootstrap(of_images, "purity", 9, resample="groups")["purity"].high == 1
     counts = ContingencyTables(torch.tensor([[[2, 0], [0, 2]], [[1, 1], [0, 2]]]))  # nothing says what they are of
     assert tce.pooled(counts, "purity")["purity"] == 7 / 8
+
+
+def test_means_of_all_draws_of_four_groups() -> None:
+    """One group has no items: means are of the others that are drawn, the estimate where none is."""
+    true, pred = torch.randint(0, 3, (2, 27), generator=torch.Generator().manual_seed(3))
+    by = torch.arange(27) // 9
+    tables = ContingencyTables.from_labels(true, torch.stack([pred, true]), by=by, num_groups=4)
+    names = ["ami", "muc_f", "v_measure"]
+    options: dict[str, Any] = {"n_resamples": 8000, "rng": 0, "resample": "groups", "macro": True}
+    found = tce.bootstrap(tables, names, keep_resamples=True, **options)
+    for name, record in found.items():
+        of_groups = tce.evaluate_tables(tables, names)[name]
+        mean = of_groups[:, :3].mean(-1)
+        torch.testing.assert_close(record.estimate, mean, rtol=0, atol=1e-12)
+        ways = [of_groups[:, list(x)] for x in itertools.product(range(4), repeat=4)]
+        every = torch.stack([torch.where(x.isnan().all(-1), mean, x.nanmean(-1)) for x in ways])
+        torch.testing.assert_close(record.standard_error, every.std(0, correction=0), rtol=0.05, atol=1e-12)
+        torch.testing.assert_close(record.low, every.quantile(0.025, 0), rtol=0, atol=0.02)
+        torch.testing.assert_close(record.high, every.quantile(0.975, 0), rtol=0, atol=0.02)
+        assert record.resamples is not None
+        assert bool(((record.resamples[:, None] - every).abs() < 1e-12).any(1).all())
+    with pytest.raises(ValueError, match=r"^macro: expected resample='groups' too, .*; got resample='items'"):
+        tce.bootstrap(tables, names, **options | {"resample": "items"})
+    with pytest.raises(ValueError, match=r"^tables: expected a batch, one table a group"):
+        tce.bootstrap(tables[0, 0], names, **options)

@@ -6,14 +6,17 @@ Seeds are fixed, as in ``test_inference``.
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+import torchclusteval as tce
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference import intervals, paired_bootstrap
-from torchclusteval.inference.item_resampling import is_cheaper
+from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper
 from torchclusteval.inference.paired_comparison import _draws_of_items, _pairs
 from torchclusteval.inference.results import Difference
 
@@ -145,10 +148,10 @@ def test_what_costs_less_is_drawn() -> None:
 def test_pairs_of_different_items_are_drawn_by_cells() -> None:
     true, a, b = three_labels()
     mask = np.ones((2, 120), dtype=bool)
-    assert _draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask}))[1] is not None
-    same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
+    assert isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
+    same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask, rng=0)
     mask[1, 3] = False
-    assert _draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask}))[1] is None
+    assert not isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
     other = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
     assert torch.equal(same["ari"].difference[0], other["ari"].difference[0])
 
@@ -261,3 +264,45 @@ def test_equal_partitions_are_named_and_one_comparison(correction: str) -> None:
     one = paired_bootstrap(true, a, 2 - a, ["ari"], 50)
     assert str(one).splitlines()[-1] == "note: both clusterings are the same partition"
     assert one["ari"].p_value == 1
+
+
+def test_p_values_that_stop_at_the_draws_say_how_many_it_takes() -> None:
+    true = [0] * 30 + [1] * 30
+    worse, by, tables = [0] * 45 + [1] * 15, [i % 12 for i in range(60)], tce.ContingencyTables.from_labels(true, true)
+    a, b = (tce.ContingencyTables.from_labels(true, x, by=by) for x in (true, worse))
+    paired = partial(paired_bootstrap, true, true, worse, ["purity"], rng=0, resample="items")
+    groups = partial(tce.paired_groups, a, b, ["ari"], rng=0)
+    permuted = partial(tce.permutation_test, tables, ["ari"], rng=0)
+    calls: list[tuple[Any, dict[str, Any], int]] = [
+        (paired, {"n_resamples": 1000}, 1999),
+        (groups, {"n_resamples": 400}, 999),
+        (groups, {"n_resamples": 400, "test": "bootstrap"}, 1999),
+        (permuted, {"n_resamples": 400}, 999),
+        (permuted, {"n_resamples": 1000, "alternative": "two-sided"}, 1999),
+    ]
+    for call, options, needed in calls:
+        found = call(**options)
+        (record,) = found.values()
+        sides = 2 if needed == 1999 else 1
+        assert record.p_value.item() == pytest.approx(sides / (options["n_resamples"] + 1))
+        stop = f"{record.p_value.item():.2g}"
+        assert str(found).splitlines()[-1] == f"note: p-values stop at {stop}: n_resamples={needed} take them to 0.001"
+        (more,) = (again := call(**options | {"n_resamples": needed})).values()
+        assert more.p_value.item() == pytest.approx(0.001, rel=1e-12)
+        assert not again.notes
+    assert not tce.permutation_test(tables, ["ari"], rng=0).notes
+    assert not paired_bootstrap(true, worse, [0] * 44 + [1] * 16, ["purity"], rng=0, resample="items").notes
+
+
+@pytest.mark.parametrize("groups", [8, 9])
+def test_few_groups_need_few_draws(groups: int) -> None:
+    """No p-value is below 2 / 2^G: the least draws that go there are asked for, or all swaps are tried."""
+    true = [0, 0, 1, 1] * groups
+    by = [i // 4 for i in range(4 * groups)]
+    a, b = (tce.ContingencyTables.from_labels(true, x, by=by) for x in (true, [0] * len(true)))
+    notes = [tce.paired_groups(a, b, ["purity"], 50, rng=i).notes for i in range(9)]
+    needed = 2 ** (groups - 1) - 1
+    assert {f"p-values stop at 0.02: n_resamples={needed} take them to {2 / 2**groups:.2g}"} == {
+        x for y in notes for x in y
+    }
+    assert not tce.paired_groups(a, b, ["purity"], 2**groups).notes

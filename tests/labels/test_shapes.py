@@ -50,12 +50,6 @@ def test_items_keep_their_shape_in_values_by_item() -> None:
     assert torch.equal(by_item["precision"].flatten(-2), flat["precision"])
 
 
-@pytest.mark.parametrize("dims", [0, -1, 1.5, True, "2"])
-def test_bad_numbers_of_dimensions(dims: Any) -> None:
-    with pytest.raises(ValueError, match="item_dims: expected a whole number of at least 1"):
-        tce.evaluate(draw(3, 4), draw(3, 4), item_dims=dims)
-
-
 @pytest.mark.parametrize(
     ("true", "pred", "options", "blamed"),
     [

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
+from tests.support.values import listed
 from torchclusteval import ContingencyTables
 
 arrow = pytest.importorskip("pyarrow")
@@ -196,9 +197,7 @@ def test_labels_that_are_read(kind: str) -> None:
     given, labels = RIGHT[kind]
     tables = ContingencyTables.from_labels(TRUE, given(), missing="ignore")
     cells = collections.Counter((t, p) for t, p in zip(TRUE, labels, strict=True) if p is not None)
-    assert tables.classes is not None
-    assert tables.clusters is not None
-    names = tables.classes.tolist(), tables.clusters.tolist()
+    names = listed(tables.classes), listed(tables.clusters)
     found = {(names[0][i], names[1][j]): n for _, i, j, n in zip(*(x.tolist() for x in tables.cells()), strict=True)}
     assert found == cells
     assert {type(p) for _, p in found} == {type(p) for _, p in cells} or all(type(p) is int for _, p in found)
@@ -280,9 +279,7 @@ def test_weights(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mask", "weights"])
-@pytest.mark.parametrize(
-    "value", [{1, 2}, "1111", 1, True, [1j] * 4, [Decimal(1)] * 4, ["1"] * 4, DATES, [[1], [1, 2]]]
-)
+@pytest.mark.parametrize("value", [{1, 2}, "1111", 1, True, [1j] * 4, ["1"] * 4, DATES, [[1], [1, 2]]])
 def test_masks_and_weights_that_are_refused(name: str, value: Any) -> None:
     options: dict[str, Any] = {name: value}
     with pytest.raises(ValueError, match=f"^{name}: expected"):

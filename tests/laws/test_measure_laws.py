@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support.strategies import LAYOUTS, Pair, batches, float_counts, in_layout, label_pairs, stacked
+from tests.support.strategies import (
+    LAYOUTS,
+    Pair,
+    batches,
+    float_counts,
+    in_layout,
+    label_pairs,
+    random_counts,
+    stacked,
+)
 from tests.support.values import all_values, different_bits, differing
 from torchclusteval import MEASURES, ContingencyTables
 
@@ -34,10 +43,6 @@ def of_partitions(names: Iterable[str]) -> list[str]:
 
 def values_of(tables: ContingencyTables, names: Iterable[str]) -> dict[str, Tensor]:
     return {name: MEASURES[name](tables) for name in names}
-
-
-def random_counts(*shape: int, high: int = 6, seed: int = 0) -> Tensor:
-    return torch.randint(0, high, shape, generator=torch.Generator().manual_seed(seed))
 
 
 def partitions(n: int) -> Tensor:

@@ -10,11 +10,8 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from tests.support.matchings import best_matchings
-from torchclusteval.measures import assignment, greedy_assignment, sparse_assignment
-from torchclusteval.measures.assignment import match_dense, max_assignment
-from torchclusteval.measures.greedy_assignment import greedy_assignment as greedy
-from torchclusteval.measures.greedy_assignment import sparse_greedy_assignment
-from torchclusteval.measures.sparse_assignment import match_sparse, sparse_max_assignment
+from torchclusteval.measures import assignment
+from torchclusteval.measures.assignment import match_dense, match_sparse, max_assignment, sparse_max_assignment
 
 SHAPES = [(1, 1), (1, 4), (3, 1), (2, 3), (3, 3), (5, 3), (4, 4), (4, 5)]
 
@@ -37,9 +34,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Call
     if request.param == "many":
         monkeypatch.setattr(assignment, "_FEW_CELLS", 0)
     if request.param.startswith("sparse,"):
-        monkeypatch.setattr(sparse_assignment, "_FEW_CELLS", 0)
+        monkeypatch.setattr(assignment, "_FEW_LEFT", 0)
     if request.param == "sparse, large components":
-        monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
+        monkeypatch.setattr(assignment, "_DENSE_COMPONENT_CELLS", 0)
     return matched_sparsely if "sparse" in request.param else match_dense
 
 
@@ -73,7 +70,7 @@ def test_the_matching_is_one_of_the_best_and_unique_where_it_is_the_only_one(way
 @pytest.mark.parametrize("scale", [3000, 2**13, 2**24, 2**40, 2**52])
 def test_large_counts_that_differ_by_one(way: Any, scale: int, shape: tuple[int, int]) -> None:
     """One item decides, and ties stay ties; float64 does not hold the sums of the largest."""
-    if scale > 2**40 and way is matched_sparsely and sparse_assignment._DENSE_COMPONENT_CELLS == 0:
+    if scale > 2**40 and way is matched_sparsely and assignment._DENSE_COMPONENT_CELLS == 0:
         pytest.skip("SciPy's sparse solver is exact to 2**53 in all sums")
     counts = random_tables(shape, 3, seed=scale % 1000, count=12) * scale
     counts[6:] += random_tables(shape, 2, seed=scale % 1000, count=6)
@@ -117,7 +114,7 @@ def test_a_large_sparse_table_of_known_matching() -> None:
     cells = (torch.zeros_like(row), row, column, count, 1)
     assert sparse_max_assignment(*cells).tolist() == [size * 10**9]
     assert match_sparse(*cells)[1].item()
-    assert sparse_greedy_assignment(*cells, size, size).tolist() == [size * 10**9]
+    assert assignment.sparse_greedy_assignment(*cells, size, size).tolist() == [size * 10**9]
 
 
 def greedy_by_loop(table: list[list[int]]) -> int:
@@ -136,13 +133,17 @@ def greedy_by_loop(table: list[list[int]]) -> int:
 def test_greedy_equals_the_loop(shape: tuple[int, int], high: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = random_tables(shape, high, seed=5)
     expected = [greedy_by_loop(table) for table in tables.tolist()]
-    assert sparse_greedy_assignment(*(*as_cells(tables), *shape)).tolist() == expected
+    assert assignment.sparse_greedy_assignment(*(*as_cells(tables), *shape)).tolist() == expected
     for few in (0, 10**9):
-        monkeypatch.setattr(greedy_assignment, "_FEW_CELLS", few)
-        assert greedy(tables).tolist() == greedy(tables.double()).tolist() == expected
+        monkeypatch.setattr(assignment, "_FEW_SORTED", few)
+        assert (
+            assignment.greedy_assignment(tables).tolist()
+            == assignment.greedy_assignment(tables.double()).tolist()
+            == expected
+        )
 
 
-@pytest.mark.parametrize("function", [max_assignment, greedy])
+@pytest.mark.parametrize("function", [max_assignment, assignment.greedy_assignment])
 def test_shapes_gradients_and_padding(function: Callable[[Tensor], Tensor]) -> None:
     tables = random_tables((3, 4), 9, seed=8, count=6)
     expected = function(tables).tolist()

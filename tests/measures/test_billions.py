@@ -79,8 +79,14 @@ def squares(v: Numbers) -> mpmath.mpf:
     return cells / root(mpmath.mpf(rows), columns)
 
 
+def precision(v: Numbers) -> mpmath.mpf:
+    return mpmath.fsum(ratio(x * x, v["k"][j]) for row in v["t"] for j, x in enumerate(row) if x) / v["n"]
+
+
 EXACT: dict[str, Callable[[Numbers], Any]] = {
     **{name: partial(of_pairs, name) for name in (SIMILARITIES.keys() | INDICES.keys()) - {"pearson_unrooted"}},
+    "bcubed_precision": precision,
+    "bcubed_recall": lambda v: precision(turned(v)),
     "southwood": lambda v: ratio(v["a"], v["b"] + v["c"]),
     "goodman_kruskal_tau": tau,
     "frobenius_distance": projectors,

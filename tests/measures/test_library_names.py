@@ -9,8 +9,7 @@ import pytest
 
 import torchclusteval as tce
 from tests.support.processes import ROOT
-from torchclusteval.measures.aliases import canonical
-from torchclusteval.measures.library_names import library_names
+from torchclusteval.measures.aliases import canonical, library_names
 
 EVERY = {**tce.MEASURES, **tce.overlap.OVERLAP_MEASURES}
 BY_LIBRARY = {library: list(rows) for library, rows in groupby(library_names(), lambda row: row.library)}
@@ -85,7 +84,7 @@ def test_scores_take_names_of_libraries() -> None:
 
 def test_the_table_is_read_when_asked_for() -> None:
     code = (
-        "import torchclusteval as tce; from torchclusteval.measures.library_names import library_names as names;"
+        "import torchclusteval as tce; from torchclusteval.measures.aliases import library_names as names;"
         "tce.evaluate([0, 1], [0, 1], 'ari'); assert names.cache_info().misses == 0;"
         "tce.evaluate([0, 1], [0, 1], 'aricode:NVI'); assert names.cache_info().misses == 1"
     )

@@ -5,8 +5,6 @@ the measures that break the law and where.
 """
 
 import itertools
-from collections.abc import Callable
-from fractions import Fraction
 
 import mpmath
 import pytest
@@ -16,9 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support.billions import numbers, of_pairs
 from tests.support.reference import REFERENCE, reference
-from tests.support.strategies import LAYOUTS, Pair, batches, in_layout, label_pairs, stacked
+from tests.support.strategies import LAYOUTS, Pair, batches, in_layout, label_pairs, random_counts, stacked
 from tests.support.values import all_values, different_bits, differing
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.measures import FAMILIES, REFERENCES
@@ -39,11 +36,6 @@ def best_ious_differ(counts: Tensor) -> Tensor:
     ious = (n / (n.sum(-1, keepdim=True) + n.sum(-2, keepdim=True) - n)).nan_to_num()
     best = ious.amax(-1, keepdim=True)
     return (((ious - best).abs() < 1e-9) & (best > 0)).sum(-1).amax(-1) <= 1
-
-
-def random_counts(*shape: int, high: int, seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(0, high, shape, generator=generator)
 
 
 @pytest.mark.slow
@@ -355,12 +347,6 @@ def test_evaluating_leaves_the_tables_alone() -> None:
         assert torch.equal(tables.to_dense().counts, counts)
 
 
-def exact_bcubed_precision(table: list[list[int]]) -> Fraction:
-    columns = list(zip(*table, strict=True))
-    shares = (Fraction(x * x, sum(column)) for column in columns for x in column)
-    return sum(shares, Fraction()) / sum(map(sum, table))
-
-
 def conditional_entropy_of(table: list[list[int]]) -> mpmath.mpf:
     """``H(C|K)`` to forty digits."""
     with mpmath.workdps(40):
@@ -400,20 +386,3 @@ def test_tiny_masses_count_as_nothing(layout: str, least: float, device: torch.d
         if value.requires_grad:
             (gradient,) = torch.autograd.grad(value, leaf)
             assert bool(gradient.isfinite().all()), name
-
-
-EXACT: list[tuple[str, Callable[[list[list[int]]], Fraction | float]]] = [
-    ("adjusted_rand", lambda table: of_pairs("adjusted_rand", numbers(table))),
-    ("bcubed_precision", exact_bcubed_precision),
-]
-
-
-@both_layouts
-@pytest.mark.parametrize(("name", "exact"), EXACT, ids=[name for name, _ in EXACT])
-@settings(max_examples=20)
-@given(table=st.lists(st.lists(st.integers(1, 10**8), min_size=3, max_size=3), min_size=2, max_size=4))
-def test_exact_at_billions_of_items(
-    table: list[list[int]], name: str, exact: Callable[[list[list[int]]], Fraction | float], layout: str
-) -> None:
-    value = MEASURES[name](in_layout(torch.tensor(table), layout)).item()
-    assert value == pytest.approx(float(exact(table)), rel=1e-12, abs=1e-14)

@@ -10,8 +10,7 @@ from torch import Tensor
 import torchclusteval as tce
 from torchclusteval import ContingencyTables
 from torchclusteval.measures.matching import majority_of_clusters, matched_items
-from torchclusteval.measures.record import MADE, UNIT, measure
-from torchclusteval.measures.references import _TEXTS
+from torchclusteval.measures.record import _TEXTS, MADE, UNIT, measure
 from torchclusteval.measures.sums import Sums, ratio
 
 COMPLETED = """\

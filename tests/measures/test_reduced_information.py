@@ -12,7 +12,7 @@ from tests.support.billions import LARGE, exact_codes
 from tests.support.reference import number_of_tables
 from torchclusteval import ContingencyTables
 from torchclusteval import measures as m
-from torchclusteval.measures.table_counts import log_number_of_tables
+from torchclusteval.measures.reduced_information import log_number_of_tables
 
 EIGHT = [[2, 0], [1, 2], [0, 3]]  # 11222333 against 11122222
 
@@ -63,7 +63,7 @@ def test_numbers_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> N
 def test_the_estimate_is_near_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [np.array([side], np.float64) for side in ((6, 5, 4, 3), (7, 6, 5))]
     exact = log_number_of_tables(*sides)[0]
-    monkeypatch.setattr("torchclusteval.measures.table_counts.MOST_STATES", 1)
+    monkeypatch.setattr("torchclusteval.measures.reduced_information.MOST_STATES", 1)
     assert log_number_of_tables(*sides)[0] == pytest.approx(exact, abs=0.05)
 
 

@@ -156,7 +156,7 @@ def test_resamples_and_intervals_stay_on_the_device(method: str) -> None:
     measures = [MEASURES[name] for name in ON_DEVICE]
     with tagged_cuda(waits=False):
         tables = fake_tables()
-        cells = ResampledCells(counts=tables.counts.reshape(8, 35), shape=(5, 7), keys=None)
+        cells = ResampledCells(tables.counts.reshape(8, 35), [(35, 10_000)] * 8, (5, 7), keys=None, is_dense=True)
         options = BootstrapOptions(300, 0.95, method, None)
         estimates = {measure.name: measure(tables) for measure in measures}
         found = options.resample_by(cells, measures, estimates, torch.Generator("cpu"), None)

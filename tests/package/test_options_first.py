@@ -58,7 +58,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "chunk_size": ([0, 1.5, "8", True], f"evaluate evaluate_stream evaluate_tables evaluate_overlapping {RESAMPLING}"),
     "correction": (["bonferroni", "Holm", 1, ["holm"]], "permutation_test paired_bootstrap paired_groups"),
     "test": (["sign", None, ["bootstrap"]], "paired_groups"),
-    "macro": ([1, "yes", None], "paired_groups"),
+    "macro": ([1, "yes", None], "bootstrap paired_groups"),
     "alternative": (["greater", None, ["better"]], "permutation_test"),
     "method": (["BCa", 1, ["bca"]], "bootstrap paired_bootstrap"),
     "n_resamples": ([0, 1.5, "100", True, 10**9], f"{RESAMPLING} paired_groups"),
@@ -81,6 +81,9 @@ def test_unknown_options_are_refused(function: str) -> None:
         return
     with pytest.raises((TypeError, ValueError), match="wieghts"):
         FUNCTIONS[function](wieghts=[1])
+    if function in ("pairwise", "stability", "paired_bootstrap"):
+        with pytest.raises(TypeError, match="weights: expected one of the options mask"):
+            FUNCTIONS[function](weights=[1])
 
 
 def test_labels_are_untouched() -> None:

@@ -108,7 +108,7 @@ def test_no_test_imports_a_test() -> None:
     assert {path: names for path, names in imports.items() if names} == {}
 
 
-OPTIONAL = ("sklearn", "pandas", "pyarrow", "anndata", "matplotlib", "tqdm", "torchmetrics", "genieclust", "clusim")
+OPTIONAL = ("sklearn", "pandas", "pyarrow", "anndata", "matplotlib", "torchmetrics", "genieclust", "clusim")
 
 ALONE = f"""
 import sys

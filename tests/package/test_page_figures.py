@@ -142,6 +142,18 @@ def test_pages_count_the_headline_measures(page: str, words: str) -> None:
     assert re.findall(words, (DOCS.parent / page).read_text()) == [str(len(tce.measures.DEFAULT))]
 
 
+def test_the_page_of_vi_and_its_relatives_states_the_registry() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| [^|]+ \| 0 to ([^|]+) \| ([^|]+) \| (yes|no) \|$", (DOCS / "vi_and_nvi.md").read_text(), re.M
+    )
+    assert len(rows) == 11
+    for name, high, swapped, metric in rows:
+        measure = tce.MEASURES[name]
+        facts: tuple[object, ...] = (measure.range, measure.swapped, measure.metric, measure.better, measure.perfect)
+        other = name if swapped == "the same" else swapped.strip("`")
+        assert facts == ((0, 1 if high == "1" else float("inf")), other, metric == "yes", "lower", 0)
+
+
 PERFORMANCE, TRAINING = "performance.md", "guides/in_training.md"
 NUMBER = r"([\d.]+)"
 SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [

@@ -30,7 +30,7 @@ def run(name: str, page: Path = TRAINING) -> dict[str, Any]:
 
 def test_every_example_is_tested() -> None:
     named = [block.name for page in (MORE, TRAINING) for block in blocks(page) if block.name]
-    assert named == ["groups", "loop", "callback", "ddp", "loss", "compiled", "metric"]
+    assert named == ["groups", "loop", "callback", "short", "ddp", "loss", "compiled", "metric"]
 
 
 def test_groups_are_scored_pooled_and_averaged() -> None:
@@ -193,3 +193,6 @@ def test_the_metric_counts_every_item() -> None:
     names = run("metric")
     assert int(names["metric"].tables().n_items) == 300
     assert set(names["metric"].compute()) == {"adjusted_rand", "nmi_arithmetic", "bcubed_f"}
+    short = names["ClusteringMetric"](names["short"])
+    short.update(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]))
+    assert list(short.compute()) == ["ari", "nmi"]

@@ -34,6 +34,7 @@ RIGHT: dict[str, Any] = {
     "measure": "rand",
     "class_sizes": torch.tensor([2, 2]),
     "cluster_sizes": torch.tensor([2, 2]),
+    "sums": {"n_cells": 2, "squares": 8},
     "chunks": [(L, L)],
     "size": 3,
     "pairs": [(0, 1)],

@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,52 @@ import torchclusteval as tce
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
-from tests.support.pictures import check_texts
 from torchclusteval import plots as plots_module
 
 plots: Any = plots_module
 LONG = "a rather long name of a group, such as an ontology has, number {}"
+
+
+def texts_of(figure: Any) -> list[tuple[str, Any]]:
+    """The texts that are drawn, with their boxes in pixels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        beyond = {label for axis in figure.findobj(Axis) for label in labels_beyond(axis)}
+        texts = [x for x in figure.findobj(Text) if x.get_text().strip() and x.get_visible() and x not in beyond]
+        return [(text.get_text(), text.get_window_extent(renderer)) for text in texts]
+
+
+def labels_beyond(axis: Axis) -> list[Text]:
+    """The labels of ticks beyond the ends of an axis, which are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    return [x for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high for x in tick.findobj(Text)]
+
+
+def check_texts(figure: Any, slack: float = 0.5) -> None:
+    """No text overlaps another one or leaves the figure."""
+    texts, (width, height) = texts_of(figure), figure.get_size_inches() * figure.dpi
+    outside = [
+        (text, box.extents.round(1).tolist())
+        for text, box in texts
+        if box.x0 < -slack or box.y0 < -slack or box.x1 > width + slack or box.y1 > height + slack
+    ]
+    assert outside == [], (width, height)
+    overlapping = [
+        (a, b)
+        for (a, first), (b, second) in itertools.combinations(texts, 2)
+        if min(first.x1, second.x1) - max(first.x0, second.x0) > slack
+        and min(first.y1, second.y1) - max(first.y0, second.y0) > slack
+    ]
+    assert overlapping == []
 
 
 def labels(groups: int, items: int = 600, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from tests.support.coreference import pairs, ratio
+from tests.support.coreference import harmonic, pairs, ratio
 from tests.support.matchings import best_matchings, largest_sum
 
 Objects = list[set[int]]
@@ -124,12 +124,12 @@ def tracking(true: Objects, pred: Objects, zero: Any, one: Any) -> dict[str, Any
     return {
         "idp": precision,
         "idr": recall,
-        "idf1": 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0),
+        "idf1": harmonic(precision, recall),
         "association_accuracy": ratio(associated, n, zero),
         "diarization_error_rate": math.inf if wrong and not r else ratio(wrong, r, zero),
         "diarization_purity": (purity := ratio(sum(majority(b, true) for b in pred), c, zero)),
         "diarization_coverage": (coverage := ratio(sum(majority(a, pred) for a in true), r, zero)),
-        "diarization_purity_f": 2 * purity * coverage / (purity + coverage) if purity + coverage else Fraction(0),
+        "diarization_purity_f": harmonic(purity, coverage),
         "jaccard_error_rate": ratio(len(true) - most(true, pred, iou), len(true), one),
         "jaccard_error_rate_pyannote": ratio(len(true) - sum(matched_ious(true, pred), Fraction(0)), len(true), one),
     }

@@ -13,6 +13,7 @@ import torch
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from tests.support.coreference import harmonic
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 
 Groups = list[list[int]]
@@ -137,10 +138,6 @@ def slow_nmi(true: list[set[int]], pred: list[set[int]]) -> tuple[float, float]:
         entropy.append(math.fsum(alone for alone, _ in values))
         known.append(math.fsum(alone - left for alone, left in values))
     return 1 - sum(loss) / 2, sum(known) / 2 / max(entropy) if max(entropy) else 1.0
-
-
-def harmonic(p: Fraction, r: Fraction) -> Fraction:
-    return 2 * p * r / (p + r) if p + r else Fraction()
 
 
 def slow_matches(true: list[set[int]], pred: list[set[int]]) -> dict[str, float]:

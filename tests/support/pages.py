@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.support.processes import ROOT, finish, start, start_group
 from torchclusteval.cli import main
@@ -94,7 +95,7 @@ def outputs(page: Path, folder: Path) -> Iterator[tuple[Block, str]]:
         shutil.copytree(DOCS / "data", folder / data, dirs_exist_ok=True)
     (folder / "pictures").mkdir(exist_ok=True)
     names: dict[str, Any] = {"__name__": "page"}
-    with contextlib.chdir(folder), _environment(COLUMNS=WIDTH, MPLBACKEND="Agg"):
+    with contextlib.chdir(folder), mock.patch.dict(os.environ, COLUMNS=WIDTH, MPLBACKEND="Agg"):
         for block in blocks(page):
             if block.skipped or any(importlib.util.find_spec(package) is None for package in block.needs):
                 continue
@@ -178,20 +179,6 @@ def _finished(process: subprocess.Popen[str]) -> str:
     status, output, errors = finish(process)
     assert status == 0, errors
     return output
-
-
-@contextlib.contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def write(page: Path) -> None:

@@ -14,6 +14,8 @@ from itertools import combinations
 from typing import Any
 
 from tests.support import association, coreference, objects
+from tests.support.association import same as identical
+from tests.support.association import share
 
 Labels = Sequence[Hashable]
 Value = float | Fraction | int
@@ -25,14 +27,6 @@ def labels_of(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """One (class, cluster) pair of labels for every item of a table."""
     cells = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
     return [i for i, _ in cells], [j for _, j in cells]
-
-
-def share(part: int | Fraction, whole: int) -> Fraction:
-    return Fraction(part) / whole
-
-
-def identical(true: Labels, pred: Labels) -> bool:
-    return association.same(true, pred)
 
 
 # entropies ------------------------------------------------------------------------------------------
@@ -61,15 +55,14 @@ def mutual_information(true: Labels, pred: Labels) -> float:
 
 def expected_mutual_information(true: Labels, pred: Labels) -> float:
     """Mean of the mutual information over all permutations: hypergeometric cells, term by term."""
-    n, r_sizes, c_sizes = len(true), Counter(Counter(true).values()), Counter(Counter(pred).values())
-    terms = []
-    for r, r_times in r_sizes.items():
-        for c, c_times in c_sizes.items():
-            for x in range(max(1, r + c - n), min(r, c) + 1):
-                probability = Fraction(math.comb(c, x) * math.comb(n - c, r - x), math.comb(n, r))
-                weight = r_times * c_times * probability * Fraction(x, n)
-                terms.append(float(weight) * math.log(Fraction(n * x, r * c)))
-    return math.fsum(terms)
+    return expected_information(own_sizes(true), own_sizes(pred), len(true))
+
+
+def expected_information(classes: dict[int, Fraction], clusters: dict[int, Fraction], n: int) -> float:
+    """Mean information of random matchings with so many groups of each size."""
+    return math.fsum(
+        float(x * y) * pair_information(a, b, n) for a, x in classes.items() for b, y in clusters.items() if x and y
+    )
 
 
 def homogeneity(true: Labels, pred: Labels) -> float:
@@ -312,14 +305,8 @@ def purity(true: Labels, pred: Labels) -> Fraction:
     return share(sum(best_overlaps(pred, true).values()), len(true))
 
 
-def weighted_f(alpha: Fraction, precision: Fraction, recall: Fraction) -> Fraction:
-    if not precision or not recall:
-        return Fraction(0)
-    return 1 / (alpha / precision + (1 - alpha) / recall)
-
-
-def f_of(precision: Exact, recall: Exact, alpha: Fraction = Fraction(1, 2)) -> Exact:
-    return lambda true, pred: weighted_f(alpha, precision(true, pred), recall(true, pred))
+def f_of(precision: Exact, recall: Exact) -> Exact:
+    return lambda true, pred: coreference.harmonic(precision(true, pred), recall(true, pred))
 
 
 def best_f_of_classes(true: Labels, pred: Labels) -> dict[Hashable, Fraction]:
@@ -450,9 +437,7 @@ def ami_of_model(model: str) -> Measure:
         if n == 1 or (model.startswith("num") and groups in ({1}, {n})):
             return 1.0
         classes, clusters = sides(model, true, pred)
-        expected = math.fsum(
-            float(x * y) * pair_information(a, b, n) for a, x in classes.items() for b, y in clusters.items() if x and y
-        )
+        expected = expected_information(classes, clusters, n)
         bound = math.log(n) if model.startswith("all") else math.log(len(set(true)) * len(set(pred))) / 2
         return (mutual_information(true, pred) - expected) / (bound - expected)
 

@@ -47,6 +47,10 @@ def float_counts(draw: st.DrawFn) -> torch.Tensor:
     return cells.view(size, rows, columns)
 
 
+def random_counts(*shape: int, high: int = 6, seed: int = 0) -> torch.Tensor:
+    return torch.randint(0, high, shape, generator=torch.Generator().manual_seed(seed))
+
+
 def counts_of(pair: Pair, n_rows: int, n_columns: int) -> list[list[int]]:
     cells = Counter(zip(*pair, strict=True))
     return [[cells[i, j] for j in range(n_columns)] for i in range(n_rows)]

@@ -1,13 +1,21 @@
 """Values of all measures, and what differs between two sets of them."""
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval import MEASURES, ContingencyTables
 
 Values = Mapping[str, Tensor]
+
+
+def listed(labels: Tensor | np.ndarray | None) -> list[Any]:
+    """Labels of groups, which there are."""
+    assert labels is not None
+    return list(labels.tolist())
 
 
 def all_values(tables: ContingencyTables) -> dict[str, Tensor]:

@@ -14,15 +14,13 @@ pytest.importorskip("torchmetrics")
 from torchmetrics import MetricCollection
 
 import torchclusteval as tce
-from tests.support.metric_steps import BATCHES, updated
+from tests.support.metric_steps import BATCHES, every_state, updated
 from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 from torchclusteval.torchmetrics import AdjustedRandScore, ClusterAccuracy, ClusteringMetric, NormalizedMutualInfoScore
 from torchclusteval.torchmetrics import clustering_metric as module
 
 PREDS, TARGET = BATCHES[0]
-OPTIONS: dict[str, dict[str, Any]] = {"no sizes": {}, "sizes": {"num_classes": 5, "num_clusters": 5}}
-every_state = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
 
 def expected(batches: list[tuple[Tensor, Tensor]]) -> float:
@@ -181,6 +179,8 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], int]] = {  # options, labels outside t
     "ignored": ({**SIZED, "ignore_index": 3}, 1),
     "noise, any labels": ({"noise_label": -1}, 0),
     "ignored, any labels": ({"ignore_index": 2}, 0),
+    "absent": ({"absent_true": 0, "absent_pred": -1}, 0),
+    "absent, sizes": ({**SIZED, "absent_true": 0, "absent_pred": -1}, 2),
     "all checked": ({"num_classes": 4, "num_clusters": 3, "noise_label": -1}, 0),
 }
 

@@ -65,34 +65,6 @@ def test_casting_a_module_leaves_counts_alone(cast: str, sizes: dict[str, Any]) 
     assert_scores(model.metric.compute(), [*[3, 4] * 35_001, 3], [3] * 70_003)  # type: ignore[arg-type]
 
 
-@every_state
-def test_a_collection_shares_one_state(sizes: dict[str, Any]) -> None:
-    preds, target = labels()
-    collection = MetricCollection(
-        {
-            "ari": AdjustedRandScore(**sizes),
-            "v2": VMeasureScore(beta=2.0, **sizes),
-            "several": ClusteringMetric(["bcubed_f", "purity"], **sizes),
-        },
-        prefix="val/",
-    )
-    for epoch in range(2):
-        for start in range(0, 300, 50):
-            collection.update(preds[start : start + 50], target[start : start + 50])
-        assert sorted(map(sorted, collection.compute_groups.values())) == [["ari", "several", "v2"]]
-        found = collection.compute()
-        expected = tce.evaluate(target, preds, ["ari", "v_measure_beta_2", "bcubed_f", "purity"])
-        assert found == {
-            "val/ari": expected["ari"],
-            "val/v2": expected["v_measure_beta_2"],
-            "val/bcubed_f": expected["bcubed_f"],
-            "val/purity": expected["purity"],
-        }, epoch
-        collection.reset()
-    batch = collection(preds[:50], target[:50])
-    assert torch.equal(batch["val/ari"], tce.evaluate(target[:50], preds[:50], "ari")["ari"])
-
-
 class Scored(nn.Module):
     """A model that keeps a metric beside its layers, which ``forward`` does not use."""
 

@@ -23,6 +23,7 @@ UNITS = ("items", "classes")  # what may be drawn again
 _FLAGS = {"layout": "--layout", "header": "--header", "on_duplicate": "--on-duplicate", "resample": "--resamples"}
 _KEYWORD = re.compile(rf"""\b({"|".join(_FLAGS)})=["']([\w-]+)["']""")
 _ELSEWHERE = {
+    "n_resamples=": "--resamples ",
     "permutation_test": "score --resamples R",
     "evaluate(..., by=ids).macro() or macro=True": "--macro",
 }

@@ -13,7 +13,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, wraps
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import torch
@@ -23,7 +22,6 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 _MAX_THREADS = 8  # more would wait for the interpreter
-_CGROUPS = Path("/sys/fs/cgroup")
 
 _outer = threading.local()  # .threads: how many torch had outside of the package's call
 
@@ -70,21 +68,7 @@ def thread_count() -> int:
 
 
 def _usable_cores() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, _cpu_quota())
-
-
-@cache
-def _cpu_quota() -> int:
-    """The cores that a container may keep busy, rounded up."""
-    try:
-        if (_CGROUPS / "cpu.max").exists():
-            quota, period = (_CGROUPS / "cpu.max").read_text().split()
-        else:
-            quota, period = ((_CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
-        return max(1, -(-int(quota) // int(period))) if quota.strip() not in ("max", "-1") else _MAX_THREADS
-    except (OSError, ValueError):
-        return _MAX_THREADS
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: int | None = None) -> list[T]:

@@ -5,19 +5,37 @@ classes drawn without replacement are rows. One set of resamples serves all meas
 as documents, whole groups can be drawn.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer
-from torchclusteval.inference.cell_resampling import resampled_cells
-from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
-from torchclusteval.inference.group_resampling import group_resampler
-from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
+from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
+from torchclusteval.inference.class_resampling import ClassResampler, trimmed, wrong_classes
+from torchclusteval.inference.group_resampling import group_resampler, means_over_groups
+from torchclusteval.inference.resampling import (
+    Progress,
+    check_progress,
+    descriptions_of_tables,
+    names_of_tables,
+    values_of,
+)
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import pool, split_applicable
+from torchclusteval.scoring.evaluation import (
+    SumsOfGroups,
+    check_are_groups,
+    evaluate_tables,
+    pool,
+    split_applicable,
+)
 from torchclusteval.scoring.partitions import distinct, of_tables
+from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
@@ -32,6 +50,7 @@ def bootstrap(
     chunk_size: int | None = None,
     *,
     resample: str | None = None,
+    macro: bool = False,
     keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
@@ -60,6 +79,7 @@ def bootstrap(
             and for counts that grow with the number of items; classes otherwise. With fewer than 10 classes these are
             not drawn by default, and where the mean of draws of items is more than one standard error from the
             estimate there is no interval. Classes and groups are the same for all clusterings.
+        macro: with ``resample="groups"``: the mean over the groups that have a finite score, of any measure.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``, those of classes around the estimate.
         progress: called as ``progress(done, total)``.
 
@@ -97,13 +117,15 @@ def bootstrap(
     True
     """
     options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
-    check_bools(keep_resamples=keep_resamples)
+    check_bools(macro=macro, keep_resamples=keep_resamples)
+    if macro and resample != "groups":
+        raise ValueError(f"macro: expected resample='groups' too, whose scores it averages; got resample={resample!r}")
     generator = seeded(rng)
     check_progress(progress)
     check_tables(tables)
     chosen = select(measures)
     if resample == "groups":
-        scores, sums = pool(tables, measures)
+        scores, sums = _mean_over_groups(tables, measures) if macro else pool(tables, measures)
         estimates = {name: value.detach() for name, value in scores.items()}
         drawn = [*scores.measures.values()]
         found = options.resample_by(group_resampler(tables, sums), drawn, estimates, generator, progress)
@@ -113,21 +135,17 @@ def bootstrap(
         tables = tables.without_margins()
         clusterings, estimates = names_of_tables(tables), values_of(tables, drawn)
         first, places = distinct(of_tables(tables))
-        parts = TableParts(tables._drop_empty_groups(rows=True, columns=False)._cells.select(first))
-        distinct_tables = ContingencyTables._of(parts)
         found = Drawer(
-            tables=[distinct_tables],
-            items=lambda: (resampled_cells(distinct_tables), None),
-            classes=lambda: ClassResampler(distinct_tables),
-            wrong=lambda: wrong_classes(distinct_tables),
+            source=_Source(tables).select(first),
             estimates={name: value.reshape(-1)[first] for name, value in estimates.items()},
             options=options,
             generator=generator,
             progress=progress,
             places=places,
+            names=lambda: descriptions_of_tables(tables),
         ).draw(drawn, chosen)
         skipped = {**skipped, **found.left_out}
-    records = {}
+    records, units = {}, bool(found.mixed())
     for measure in drawn:
         if (name := measure.name) in skipped:
             continue
@@ -141,13 +159,46 @@ def bootstrap(
             standard_error=found.errors[name].reshape(estimate.shape),
             bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
+            of_classes=found.flags(found.by_classes, name).reshape(estimate.shape) if units else None,
             resamples=values if keep_resamples else None,
         )
     return ResultsByMeasure(
         records=records,
-        settings=found.settings(),
+        settings=options.settings_dict("groups") if resample == "groups" else found.settings(),
         batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,
         notes=found.notes,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Tables to draw from."""
+
+    whole: ContingencyTables
+
+    @property
+    def tables(self) -> Sequence[ContingencyTables]:
+        return [self.whole]
+
+    def select(self, places: Tensor) -> "_Source":
+        return _Source(ContingencyTables._of(TableParts(self.whole._cells.select(places))))
+
+    def items(self) -> ResampledCells:
+        return resampled_cells(trimmed(self.whole))
+
+    def classes(self, count: int) -> ClassResampler:
+        return ClassResampler(trimmed(self.whole), count)
+
+    def wrong(self) -> Tensor:
+        return wrong_classes(self.whole)
+
+
+def _mean_over_groups(tables: ContingencyTables, measures: Selection) -> tuple[Scores, list[SumsOfGroups]]:
+    """As ``pool``."""
+    check_are_groups(tables)
+    scores = evaluate_tables(tables, measures)
+    sums = means_over_groups([scores])[0]
+    means = [x.combine({f: y.sum(-2) for f, y in x.sums.items()}, x.identical.all(-1), x.items.sum(-1)) for x in sums]
+    return replace(scores.macro(), values_by_name={name: value for x in means for name, value in x.items()}), sums

@@ -1,9 +1,9 @@
-"""The options of every bootstrap, the unit that it draws, and its resamples."""
+"""The options of every bootstrap, the unit that it draws of each table for each measure, and its resamples."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,10 +14,11 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
+from torchclusteval.inference.cell_resampling import CellResampler
 from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
-from torchclusteval.inference.item_resampling import ItemResampler
+from torchclusteval.inference.group_resampling import GroupResampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_resamples
-from torchclusteval.inference.sampling import check_integer, check_resamples
+from torchclusteval.inference.sampling import check_integer, check_resamples, seed_of
 from torchclusteval.measures.pairs import adjusted_rand
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
@@ -32,7 +33,12 @@ FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixe
 FEW_WRONG, FEW_JOINED = 3, 10  # classes with an error, and with a right pair, below which an interval says little
 _FEW_ITEMS = 20  # with so many the mean of the draws says little
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
-_FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}"
+_FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}{}"
+_CHANCE = "near chance draws agree more than the items do (permutation_test says whether a score is better)"
+_SMALL = "an item drawn twice agrees with itself, which counts where clusters or cells are small"
+_SMALL_MANY = f"{_SMALL} (resample='classes' draws classes, where these are a sample)"
+_SMALL_FEW = f"{_SMALL} (score more items, or by a measure that is not biased, such as adjusted_rand)"
+_LISTED = 5  # tables that a note names
 _GROWS = "grows with the number of items, of which a draw of classes has fewer (resample='items' draws as many)"
 
 
@@ -55,32 +61,32 @@ class BootstrapOptions:
         check_choice(self.method, "method", (*intervals.METHODS, None))
         if self.resample is not None:
             check_choice(self.resample, "resample", (*UNITS, "groups"))
+        if self.resample == "classes" and self.method is not None:
+            remedy = "None where classes are drawn (resample='items' draws items)"
+            raise ValueError(f"method: expected {remedy}; got {self.method!r}")
 
-    def settings_dict(self, drawn: str) -> dict[str, Any]:
-        """Options of draws of groups, or of other units, as results show them."""
+    def settings_dict(self, drawn: str, units: Sequence[str] = ()) -> dict[str, Any]:
+        """Options of draws of these units, of one where it is not given, as results show them."""
         own = {"n_resamples": self.n_resamples, "confidence_level": self.confidence_level}
-        method = "normal" if drawn == "classes" else self.method or "percentile"
-        units = [unit for unit in POPULATIONS if unit in drawn.split("; ")[0] or f"; {unit} for" in drawn]
-        units.sort(key=drawn.find)
+        method, units = "normal" if drawn == "classes" else self.method or "percentile", units or (drawn,)
         return own | {"method": method, "resampled": drawn, "population": "; ".join(POPULATIONS[x] for x in units)}
 
     def resample_by(
         self,
-        cells: JackknifeResampler,
+        source: JackknifeResampler,
         measures: Sequence[Measure],
         estimates: Values,
         generator: torch.Generator | None,
         progress: Progress | None,
-        *,
-        items: ItemResampler | None = None,
     ) -> "Resamples":
-        """Score draws of cells or groups or, where given, of the items of the same tables."""
-        source = cells if items is None else items
-        values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress)
-        skew = cells.accelerations(measures) if self.method == "bca" else {}
+        """Score draws of items or groups."""
+        widths = [cells for cells, _ in source.sizes] if isinstance(source, CellResampler) else None
+        values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress, widths)
+        if isinstance(source, GroupResampler):  # those without a score were drawn
+            values = {name: torch.where(x.isnan(), estimates[name].reshape(-1), x) for name, x in values.items()}
+        skew = source.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
-        unit = "groups" if source.drawn == "groups" else "items"
-        return Resamples(self, values, skew, bias, dict.fromkeys(values, unit))
+        return Resamples(self, values, skew, bias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +97,9 @@ class Resamples:
     values: Values  # (resamples, B); of classes around the estimate
     accelerations: Values  # (B,), for BCa
     bias: Values  # (B,) mean of the draws less the estimate
-    units: dict[str, str]  # what was drawn for each measure
+    by_classes: Values = field(
+        default_factory=dict
+    )  # (B,) bool: classes were drawn, by name, where there are such tables
     missing: Values = field(default_factory=dict)  # (B,) bool: no interval, by name, where there are such tables
     left_out: Mapping[str, str] = field(default_factory=dict)  # measures of a set, with the reason
     notes: tuple[str, ...] = ()
@@ -106,31 +114,41 @@ class Resamples:
         """``(resamples, *batch)``"""
         return self.values[name].reshape(self.options.n_resamples, *shape)
 
+    def flags(self, which: Values, name: str) -> Tensor:
+        """``(B,)`` of ``by_classes`` or ``missing``."""
+        none = torch.zeros_like(self.bias[name], dtype=torch.bool)
+        return which.get(name, none)
+
     def interval(self, name: str, estimate: Tensor, measure: Measure | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """The interval of a score or, without a measure, of a difference, as ``intervals.interval`` returns it."""
         values, level = self.of_measure(name, estimate.shape), self.options.confidence_level
         skew = self.accelerations.get(name)
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
-        if self.units[name] == "classes":
-            low, high = intervals.normal(
-                estimate, self.errors[name].reshape(estimate.shape), level, None if measure is None else measure.perfect
-            )
-            low, high = (x if measure is None else x.clamp(*measure.range) for x in (low, high))
-            fallback = None
-        else:
-            low, high, fallback = intervals.interval(values, estimate, level, self.options.method or "percentile", skew)
-        if name in self.missing:
-            low, high = (x.masked_fill(self.missing[name].reshape(x.shape), torch.nan) for x in (low, high))
-        return low, high, fallback
+        low, high, fallback = intervals.interval(values, estimate, level, self.options.method or "percentile", skew)
+        if name in self.by_classes:
+            perfect, bounds = (None, (-torch.inf, torch.inf)) if measure is None else (measure.perfect, measure.range)
+            ends = intervals.normal(estimate, self.errors[name].reshape(estimate.shape), level, perfect)
+            of_classes = self.by_classes[name].reshape(estimate.shape)
+            pairs = zip(ends, (low, high), strict=True)
+            low, high = (torch.where(of_classes, own.clamp(*bounds), x) for own, x in pairs)
+        missing = self.flags(self.missing, name).reshape(estimate.shape)
+        return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), fallback
+
+    def mixed(self) -> dict[str, Tensor]:
+        """``by_classes`` of the measures for which classes are drawn of some tables, and items of others."""
+        return {name: x for name, x in self.by_classes.items() if not bool(x.all())}
 
     def settings(self) -> dict[str, Any]:
         """What was drawn and how, in words."""
         by_unit: dict[str, list[str]] = {}
-        for name, unit in self.units.items():
+        mixed = self.mixed()
+        for name in self.values:
+            unit = "items or classes" if name in mixed else "classes" if name in self.by_classes else "items"
             by_unit.setdefault(unit, []).append(name)
-        most = max(by_unit, key=lambda unit: len(by_unit[unit])) if by_unit else "items"
-        others = "".join(f"; {unit} for {', '.join(names)}" for unit, names in by_unit.items() if unit != most)
-        return self.options.settings_dict(most + others)
+        order = sorted(by_unit, key=lambda unit: -len(by_unit[unit])) or ["items"]
+        others = "".join(f"; {unit} for {', '.join(by_unit[unit])}" for unit in order[1:])
+        units = dict.fromkeys(unit for words in order for unit in words.split(" or "))
+        return self.options.settings_dict(order[0] + others, [*units])
 
     def far(self, errors: float, counted: Tensor) -> dict[str, Tensor]:
         """Tables ``(B,)`` whose draws have a mean more than so many standard errors from the estimate, by measure.
@@ -145,160 +163,240 @@ class Resamples:
         far = (bias.abs() > errors * error + intervals.rounding_tolerance(error)) & counted
         return {name: x for name, x, some in zip(self.values, far, far.any(1).tolist(), strict=True) if some}
 
-    def without(self, measures: Sequence[Measure]) -> "Resamples":
-        """Those of the other measures."""
-        if not measures:
-            return self
-        values = {name: x for name, x in self.values.items() if name not in {measure.name for measure in measures}}
-        return replace(self, values=values, units={name: self.units[name] for name in values})
-
 
 def sample_std(values: Tensor) -> Tensor:
     """Standard deviation over the resamples ``(resamples, *batch)``; nan for a single one."""
     return values.std(0) if values.shape[0] > 1 and values.numel() else torch.full_like(values[0], torch.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class Drawer:
-    """Draws of a flattened batch of tables, or of pairs of tables."""
+class Source(Protocol):
+    """A flattened batch of tables, or of pairs of tables of the same items, to draw from."""
 
-    tables: Sequence[ContingencyTables]  # (B, R, C); of pairs those of both sides
-    items: Callable[[], tuple[JackknifeResampler, ItemResampler | None]]
-    classes: Callable[[], ClassResampler]
-    wrong: Callable[[], Tensor]  # (B,) classes with an error; of pairs those on which the two differ
+    @property
+    def tables(self) -> Sequence[ContingencyTables]:
+        """``(B, R, C)``; of pairs those of both sides."""
+
+    def select(self, places: Tensor) -> "Source":
+        """The tables at these places."""
+
+    def items(self) -> JackknifeResampler:
+        """Draws of items."""
+
+    def classes(self, count: int) -> ClassResampler:
+        """Draws of the classes, of which each table has so many."""
+
+    def wrong(self) -> Tensor:
+        """``(B,)`` classes with an error; of pairs those on which the two differ."""
+
+
+@dataclass(eq=False)
+class Drawer:
+    """Draws of each table by itself: neither its unit nor its draws depend on the others."""
+
+    source: Source
     estimates: Values  # (B,)
     options: BootstrapOptions
     generator: torch.Generator | None
     progress: Progress | None
     places: Tensor  # where each of the batch that was asked for is among the tables
+    names: Callable[[], Sequence[str]]  # of the batch that was asked for
 
-    @property
-    def _named(self) -> str | None:
-        return self.options.resample or ("items" if self.options.method else None)
-
-    @property
-    def _fewest_classes(self) -> int:
-        sizes = self.tables[0].n_classes
-        return int(sizes[sizes > 0].min()) if bool((sizes > 0).any()) else 0
-
-    @property
-    def by_items(self) -> bool:
-        """Whether items are drawn, for all measures that this does not bias."""
-        return self._named == "items" or (self._named is None and self._fewest_classes < FEW_CLASSES)
+    def __post_init__(self) -> None:
+        tables, options = self.source.tables[0], self.options
+        self.paired, self.device = len(self.source.tables) > 1, tables.device
+        self.n_classes, self.n_items = tables.n_classes, tables.n_items
+        self.named = options.resample or ("items" if options.method else None)
+        few = (self.n_classes < FEW_CLASSES) | (self.n_classes == 0)
+        self.small = few if self.named is None else torch.full_like(few, self.named == "items")
+        self.notes = list[str]()
 
     def draw(self, kept: Sequence[Measure], chosen: Mapping[Measure, bool]) -> Resamples:
-        """Draw the unit that the options name or, by default, the one that the tables allow.
+        """Draw the unit that the options name or, by default, the one that each table allows for each measure.
 
         By default fewer than ``FEW_CLASSES`` classes are fixed and items are drawn, as where a method is named.
-        Measures for which the mean of the draws is more than half a standard error from the estimate are drawn by
-        classes or, with fewer than ``LEAST_CLASSES``, have no interval where it is more than one.
+        Where the mean of these draws is more than half a standard error from the estimate, classes are drawn or, with
+        fewer than ``LEAST_CLASSES``, there is no interval where it is more than one.
 
         Raises:
             ValueError: items of float tables are to be drawn, or classes for a measure that grows with the items.
         """
-        named, by_items, classes = self._named, self.by_items, self._fewest_classes
-        counted = self.tables[0].n_items > _FEW_ITEMS
-        integer = all(tables.is_integer for tables in self.tables)
-        of_items = [m for m in kept if by_items or (named is None and integer and grows_with_items(m))]
-        of_classes = [m for m in kept if m not in of_items]
-        parts = list[Resamples]()
-        if of_items or not kept:
-            found = self._by_items(of_items)
-            if named is None and classes >= LEAST_CLASSES:
-                far = found.far(0.5, counted)
-                of_classes += [m for m in of_items if m.name in far and not grows_with_items(m)]
-            found = found.without(of_classes)
-            if far := found.far(1.0, counted):
-                found = self._noted(found, f"{_FAR.format('one', ', '.join(far))}: {self._cause(far)}", warns=True)
-                if named is None:
-                    note = f"no interval of {', '.join(far)} for such clusterings (resample='items' gives them all)"
-                    found = self._noted(replace(found, missing=far), note)
-            elif named is None and (far := found.far(0.5, counted)):
-                found = self._noted(found, f"{_FAR.format('half a', ', '.join(far))}: {self._cause(far)}")
-            parts.append(found)
-        if of_classes:
-            parts.append(self._by_classes(of_classes, chosen))
-        if len(parts) == 1 and len(self.places) == len(self.tables[0]):
-            return parts[0]
-        return _joined(parts, [measure.name for measure in kept], self.places)
-
-    def _by_items(self, measures: Sequence[Measure]) -> Resamples:
-        for tables in self.tables:
-            check_integer(tables)
-        cells, items = self.items()
-        options = self.options
-        return options.resample_by(cells, measures, self.estimates, self.generator, self.progress, items=items)
-
-    def _by_classes(self, measures: Sequence[Measure], chosen: Mapping[Measure, bool]) -> Resamples:
-        options, left_out = self.options, {m.name: _GROWS for m in measures if grows_with_items(m)}
-        if called := next((m.name for m in measures if m.name in left_out and chosen[m]), None):
-            raise ValueError(f"measures: expected measures that draws of classes have; got {called!r}, which {_GROWS}")
-        if options.method is not None:
-            remedy = "None where classes are drawn (resample='items' draws items)"
-            raise ValueError(f"method: expected {remedy}; got {options.method!r}")
-        if (rows := self.tables[0].shape[-2]) < 2 and len(self.places):
-            raise ValueError(f"tables: expected at least two classes to draw from; got {rows}")
-        measures, source = [m for m in measures if m.name not in left_out], self.classes()
-        drawn = score_resamples(
-            source, measures, options.n_resamples, self.generator, options.chunk_size, self.progress
+        self.seed = seed_of(self.generator, self.device)
+        left_out = self._without_classes(kept, chosen)
+        kept = [measure for measure in kept if measure.name not in left_out]
+        names, size = [measure.name for measure in kept], len(self.n_classes)
+        drawn = (self.options.n_resamples, size)
+        found = Resamples(
+            self.options,
+            {name: torch.full(drawn, torch.nan, dtype=torch.float64, device=self.device) for name in names},
+            {},
+            {name: torch.full((size,), torch.nan, dtype=torch.float64, device=self.device) for name in names},
+            left_out=left_out,
         )
-        values, missing, paired = {}, {}, len(self.tables) > 1
-        counted, wrong = self.tables[0].n_items > 0, self.wrong()
-        joined = wrong if paired else joined_classes(self.tables[0])
-        of_pairs = [] if paired else [m for m in measures if m.family == "pairs" or m.chance_corrected]
-        for name, value in drawn.items():
-            estimate = self.estimates[name].reshape(-1)
-            values[name] = estimate + source.scale * (value - value.nanmean(0)).nan_to_num(0.0)
-            fixed = sample_std(values[name]) <= intervals.rounding_tolerance(estimate)
-            missing[name] = fixed & counted & ((estimate != 0) if paired else True)
-        for measure in of_pairs:
-            missing[measure.name] |= counted & (joined == 0)
-        zeros = {name: torch.zeros_like(value[0]) for name, value in values.items()}
-        found = Resamples(options, values, {}, zeros, dict.fromkeys(values, "classes"), missing, left_out)
-        what = "tell the clusterings apart" if paired else "have an error"
-        needs = [(wrong[counted & (wrong > 0) if paired else counted], FEW_WRONG, what)]
-        needs += [(joined[counted], FEW_JOINED, "have items that both sides join")] if of_pairs else []
-        needs += [(torch.tensor([self._fewest_classes]), LEAST_CLASSES, "are there")] if counted.any() else []
-        fewest = [(int(counts.min()), least, what) for counts, least, what in needs if counts.numel()]
-        said = [f"only {n} classes {what}, which should be {least} or more" for n, least, what in fewest if n < least]
-        if without := [name for name, x in missing.items() if bool(x.any())]:
-            said.append(f"no interval of {', '.join(without)} for some clusterings, as the draws do not differ")
+        growing = [measure for measure in kept if grows_with_items(measure)]
+        self._by_items(found, self.small, kept)
+        self._by_items(found, ~self.small, growing)
+        others = [measure for measure in kept if measure not in growing or self.named == "classes"]
+        half = found.far(0.5, self.n_items > _FEW_ITEMS) if self.named is None else {}
+        for measure in others:
+            which = ~self.small | (half.get(measure.name, ~self.small) & (self.n_classes >= LEAST_CLASSES))
+            if bool(which.any()):
+                found.by_classes[measure.name] = which
+        self._note_far(found)
+        self._by_classes(found, others)
+        return self._at_places(found)
+
+    def _without_classes(self, kept: Sequence[Measure], chosen: Mapping[Measure, bool]) -> dict[str, str]:
+        """Measures that draws of classes do not have, where items cannot be drawn instead."""
+        sizes = self.n_classes[~self.small]
+        if self.named == "classes" and len(sizes) and 0 < (most := int(sizes.max())) < 2:
+            raise ValueError(f"tables: expected at least two classes to draw from; got {most}")
+        if bool(self.small.all()) or (self.named is None and all(x.is_integer for x in self.source.tables)):
+            return {}
+        growing = [measure for measure in kept if grows_with_items(measure)]
+        if called := next((measure.name for measure in growing if chosen[measure]), None):
+            raise ValueError(f"measures: expected measures that draws of classes have; got {called!r}, which {_GROWS}")
+        return {measure.name: _GROWS for measure in growing}
+
+    def _fresh(self) -> torch.Generator:
+        """Draws of a table are the same beside any others."""
+        return torch.Generator().manual_seed(self.seed)
+
+    def _select(self, which: Tensor) -> tuple[Source, Tensor]:
+        places = which.nonzero().squeeze(-1)
+        return self.source if len(places) == len(which) else self.source.select(places), places
+
+    def _by_items(self, found: Resamples, which: Tensor, measures: Sequence[Measure]) -> None:
+        if not measures or not (bool(which.any()) or not len(which)):
+            return
+        source, places = self._select(which)
+        for tables in source.tables:
+            check_integer(tables)
+        estimates = {measure.name: self.estimates[measure.name][places] for measure in measures}
+        own = self.options.resample_by(source.items(), measures, estimates, self._fresh(), self.progress)
+        for name, values in own.values.items():
+            found.values[name][:, places], found.bias[name][places] = values, own.bias[name]
+        for name, skew in own.accelerations.items():
+            found.accelerations[name] = torch.full_like(found.bias[name], torch.nan).index_copy(0, places, skew)
+
+    def _note_far(self, found: Resamples) -> None:
+        """Say where draws of items are biased, and give no interval there by default."""
+        one, half = (
+            {name: x & ~found.flags(found.by_classes, name) for name, x in found.far(errors, counted).items()}
+            for errors, counted in ((errors, self.n_items > _FEW_ITEMS) for errors in (1.0, 0.5))
+        )
+        one = {name: x for name, x in one.items() if bool(x.any())}
+        for said, cause in self._causes(one):
+            self._warn(f"{_FAR.format('one', *said)}: {cause}")
+        if self.named is None:
+            found.missing.update(one)
+            for names, where in _alike(one):
+                self.notes.append(f"no interval of {names}{self._of(where)} (resample='items' gives them all)")
+            for said, cause in self._causes({name: x & ~found.flags(one, name) for name, x in half.items()}):
+                self.notes.append(f"{_FAR.format('half a', *said)}: {cause}")
+
+    def _by_classes(self, found: Resamples, measures: Sequence[Measure]) -> None:
+        """Draw classes of the tables, and for the measures, that ``found.by_classes`` has."""
+        measures = [measure for measure in measures if measure.name in found.by_classes]
+        if not measures:
+            return
+        drawn = torch.stack([found.by_classes[measure.name] for measure in measures])
+        which = drawn.any(0) & (self.n_classes > 0)
+        of_pairs = [m for m in measures if not self.paired and (m.family == "pairs" or m.chance_corrected)]
+        wrong = torch.zeros_like(self.n_classes)
+        joined = torch.zeros_like(self.n_classes)
+        for count in self.n_classes[which].unique().tolist():
+            source, places = self._select(which & (self.n_classes == count))
+            wrong[places] = source.wrong()
+            if of_pairs:
+                joined[places] = joined_classes(source.tables[0])
+            own = [m for m, some in zip(measures, drawn[:, places].any(1).tolist(), strict=True) if some]
+            resampler, options = source.classes(count), self.options
+            values = score_resamples(
+                resampler, own, options.n_resamples, self._fresh(), options.chunk_size, self.progress
+            )
+            for name, value in values.items():
+                at = found.by_classes[name][places]
+                estimate, value, target = self.estimates[name][places][at], value[:, at], places[at]
+                around = estimate + resampler.scale * (value - value.nanmean(0)).nan_to_num(0.0)
+                found.values[name][:, target], found.bias[name][target] = around, 0.0
+                fixed = sample_std(around) <= intervals.rounding_tolerance(estimate)
+                if self.paired:
+                    fixed &= estimate != 0
+                elif any(measure.name == name for measure in of_pairs):
+                    fixed |= joined[target] == 0
+                missing = found.flags(found.missing, name).clone()
+                missing[target] = fixed
+                found.missing[name] = missing
+        what = "tell the clusterings apart" if self.paired else "have an error"
+        needs = [(wrong, FEW_WRONG, what, which & (wrong > 0) if self.paired else which)]
+        if of_pairs:
+            where = torch.stack([found.by_classes[measure.name] for measure in of_pairs]).any(0)
+            needs += [(joined, FEW_JOINED, "have items that both sides join", where)]
+        needs += [(self.n_classes, LEAST_CLASSES, "are there", which)]
+        said = list[str]()
+        for counts, least, what, where in needs:
+            few = where & (counts < least) & (self.n_classes > 0)
+            if bool(few.any()):
+                said.append(
+                    f"only {int(counts[few].min())} classes {what}{self._of(few)}, which should be {least} or more"
+                )
+        of_classes = {name: x & found.flags(found.by_classes, name) for name, x in found.missing.items()}
+        for names, where in _alike({name: x for name, x in of_classes.items() if bool(x.any())}):
+            said.append(f"no interval of {names}{self._of(where)}, as the draws do not differ")
         if said:
-            remedy = "(score more classes; resample='items' if these are all)"
-            found = self._noted(found, f"classes are drawn: {'; '.join(said)} {remedy}", warns=True)
-        return found
+            self._warn(f"classes are drawn: {'; '.join(said)} (score more classes; resample='items' if these are all)")
 
-    def _noted(self, found: Resamples, note: str, *, warns: bool = False) -> Resamples:
-        if warns:
-            warn(f"bootstrap: {note}")
-        return replace(found, notes=(*found.notes, note))
+    def _at_places(self, found: Resamples) -> Resamples:
+        for which in found.by_classes.values():  # tables without items have no unit of their own
+            which[self.n_items == 0] = which[self.n_items > 0].all()
+        for names, where in _alike(found.mixed()):
+            self.notes.append(f"classes are drawn of {names}{self._of(where)}, items of the others")
+        found = replace(found, notes=tuple(self.notes))
+        if len(self.places) == len(self.n_classes):
+            return found
 
-    def _cause(self, far: Mapping[str, Tensor]) -> str:
-        """Why draws of items are biased in these tables, and what to do."""
+        def moved(part: Values) -> Values:
+            return {name: x[..., self.places] for name, x in part.items()}
+
+        return replace(
+            found,
+            values=moved(found.values),
+            accelerations=moved(found.accelerations),
+            bias=moved(found.bias),
+            by_classes=moved(found.by_classes),
+            missing=moved(found.missing),
+        )
+
+    def _warn(self, note: str) -> None:
+        warn(f"bootstrap: {note}")
+        self.notes.append(note)
+
+    def _of(self, where: Tensor) -> str:
+        """The names of tables, where these are not all."""
+        asked = where[self.places]
+        if bool((asked | (self.n_items == 0)[self.places]).all()):
+            return ""
+        numbers, names = asked.nonzero().squeeze(-1).tolist(), self.names()
+        more = f" and {len(numbers) - _LISTED} more" if len(numbers) > _LISTED else ""
+        return f" for {', '.join(names[i] for i in numbers[:_LISTED])}{more}"
+
+    def _causes(self, far: Mapping[str, Tensor]) -> Iterator[tuple[tuple[str, str], str]]:
+        """Measures and tables of which draws of items are biased for one reason, with what to do."""
+        if not far:
+            return
         where = torch.stack([*far.values()]).any(0)
-        near = [adjusted_rand(tables)[where].min() for tables in self.tables]
-        if float(torch.stack(near).min()) < _NEAR_CHANCE:
-            return "near chance draws agree more than the items do (permutation_test says whether a score is better)"
-        cause = "an item drawn twice agrees with itself, which counts where clusters or cells are small"
-        if int(self.tables[0].n_classes[where].min()) >= LEAST_CLASSES:
-            return f"{cause} (resample='classes' draws classes, where these are a sample)"
-        return f"{cause} (score more items, or by a measure that is not biased, such as adjusted_rand)"
+        near = torch.stack([adjusted_rand(tables) for tables in self.source.tables]).amin(0) < _NEAR_CHANCE
+        few = self.n_classes < LEAST_CLASSES
+        for which, cause in ((near, _CHANCE), (~near & ~few, _SMALL_MANY), (~near & few, _SMALL_FEW)):
+            if bool((which & where).any()):
+                names = [name for name, x in far.items() if bool((x & which).any())]
+                yield (", ".join(names), self._of(which & where)), cause
 
 
-def _joined(parts: Sequence[Resamples], names: Sequence[str], places: Tensor) -> Resamples:
-    """Resamples of all measures, in this order, at these places of the tables."""
-    units = {name: part.units[name] for name in names for part in parts if name in part.units}
-
-    def chosen(values: Sequence[Values]) -> Values:
-        return {name: some[name][..., places] for name in units for some in values if name in some}
-
-    return Resamples(
-        parts[0].options,
-        chosen([part.values for part in parts]),
-        chosen([part.accelerations for part in parts]),
-        chosen([part.bias for part in parts]),
-        units,
-        chosen([part.missing for part in parts]),
-        {name: reason for part in parts for name, reason in part.left_out.items()},
-        tuple(note for part in parts for note in part.notes),
-    )
+def _alike(flags: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    """Names that have the same ``(B,)`` flags, and these."""
+    names: dict[tuple[bool, ...], list[str]] = {}
+    for name, where in flags.items():
+        names.setdefault(tuple(where.tolist()), []).append(name)
+    for together in names.values():
+        yield ", ".join(together), flags[together[0]]

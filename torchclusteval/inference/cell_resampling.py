@@ -1,4 +1,8 @@
-"""Bootstrap that resamples cells: items drawn with replacement are a multinomial sample over the cells of a table."""
+"""Bootstrap that resamples cells: items drawn with replacement are a multinomial sample over the cells of a table.
+
+Every table is drawn by itself, with the same random numbers, so its draws do not depend on the others of the batch.
+Few items are drawn one by one, which tables of as many items share; cells are runs of them.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,21 +14,24 @@ from torch import Tensor
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import intervals
-from torchclusteval.inference.draws import multinomial
+from torchclusteval.inference.draws import items_before, shares_of, split
 from torchclusteval.inference.resampling import Values, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
 ALWAYS_DENSE_CELLS = 4096  # up to this many cells a table may always be drawn dense
+_ITEMS_PER_CELL = 50  # up to so many the items are drawn: alone a table may take twice as long, many take a fraction
+_MAX_LISTED = 1 << 14  # items that are drawn one by one: a block of 256 draws is then 16 MB
 _MAX_JACKKNIFE_CELLS = 10_000
 _JACKKNIFE_BLOCK_CELLS = 1 << 20  # cells of the tables less one item that are scored at a time
 
 
 @dataclass(frozen=True, eq=False)
 class CellResampler(ABC):
-    """Multinomial draws over the cells of each table of a flattened batch."""
+    """Multinomial draws over the non-empty cells of each table of a flattened batch."""
 
     counts: Tensor  # (B, Z) int64; zeros pad
+    sizes: Sequence[tuple[int, int]]  # cells of each table before the padding, and items
     shared = False
 
     @property
@@ -40,7 +47,23 @@ class CellResampler(ABC):
         return self.counts.device
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        return multinomial(self.counts[at], count, generator)
+        """``(count, tables, Z)``; of one table without the padding."""
+        rows, sizes, state = self.counts[at], self.sizes[at], generator.get_state()
+        drawn, (sums, shares) = rows.new_zeros(count, *rows.shape), shares_of(rows)
+        before: dict[int, Tensor] = {}
+        for i, (row, (cells, items)) in enumerate(zip(rows, sizes, strict=True)):
+            if items == 0:
+                continue
+            if items > min(_MAX_LISTED, _ITEMS_PER_CELL * cells):
+                generator.set_state(state)
+                drawn[:, i, :cells] = split(sums[i], [share[i] for share in shares], cells, count, generator)
+                continue
+            if items not in before:
+                generator.set_state(state)
+                before[items] = items_before(items, count, generator)
+            ends = before[items][:, row[:cells].cumsum(0)].long()
+            drawn[:, i, :cells] = ends.diff(dim=1, prepend=ends.new_zeros(count, 1))
+        return drawn if len(rows) > 1 else drawn[..., : sizes[0][0]]
 
     def accelerations(self, measures: Sequence[Measure]) -> Values:
         """From the tables less one item of each non-empty cell."""
@@ -68,31 +91,28 @@ class CellResampler(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ResampledCells(CellResampler):
-    """The cells of a flattened batch of tables that resampling may fill: all of them, or the non-empty ones."""
+    """The non-empty cells of a flattened batch of tables."""
 
     shape: tuple[int, int]  # (R, C)
-    keys: Tensor | None  # (B, Z) int64 ascending flat indices, R * C for padding; None: Z numbers all cells
-
-    @property
-    def is_dense(self) -> bool:
-        return self.keys is None
+    keys: Tensor | None  # (B, Z) int64 ascending flat indices, R * C for padding; None: all cells have items
+    is_dense: bool  # how draws are scored
 
     def tables(self, counts: Tensor, at: slice | Tensor) -> ContingencyTables:
         """Tables ``(*some, b)`` from counts ``(*some, b, Z)`` of the tables ``at``."""
         rows, columns = self.shape
         if self.keys is None:
             return ContingencyTables(counts.unflatten(-1, self.shape), validate=False)
-        batch = counts.shape[:-1]
+        batch, keys = counts.shape[:-1], self.keys[at][:, : counts.shape[-1]].expand(counts.shape)
+        if self.is_dense:
+            dense = counts.new_zeros(*batch, rows * columns)
+            dense.scatter_add_(-1, keys.clamp(max=rows * columns - 1), counts)
+            return ContingencyTables(dense.unflatten(-1, self.shape), validate=False)
         number = torch.arange(batch.numel(), device=counts.device).reshape(*batch, 1).expand(counts.shape)
         filled = counts > 0
-        keys = self.keys[at].expand(counts.shape)[filled]
+        keys = keys[filled]
         row = keys.div(columns, rounding_mode="floor")
         cells = SparseCells(batch, (rows, columns), number[filled], row, keys - row * columns, counts[filled])
         return ContingencyTables._of(TableParts(cells))
-
-    @property
-    def drawn(self) -> str:
-        return "all cells" if self.is_dense else "non-empty cells"
 
     def score(self, drawn: Tensor, at: slice | Tensor, measures: Sequence[Measure]) -> Values:
         return values_of(self.tables(drawn, at), measures)
@@ -103,16 +123,23 @@ class ResampledCells(CellResampler):
 
 
 def resampled_cells(tables: ContingencyTables) -> ResampledCells:
-    """All cells where the tables are small or well filled, else the non-empty ones."""
+    """Draws are scored as dense tables where these are small or well filled."""
     shape = (tables.shape[-2], tables.shape[-1])
     size, cells = tables.batch_shape.numel(), shape[0] * shape[1]
-    if cells > ALWAYS_DENSE_CELLS:  # counting the non-empty cells synchronises with the device
-        batch, row, column, count = tables.cells()
-        filled = torch.bincount(batch, minlength=size)
-        if cells > 4 * (int(filled.max()) if size else 0):
-            keys, counts = pad_rows(batch, filled, (row * shape[1] + column, count), (cells, 0))
-            return ResampledCells(counts=counts, shape=shape, keys=keys)
-    return ResampledCells(counts=tables.to_dense().counts.reshape(size, cells), shape=shape, keys=None)
+    batch, row, column, count = tables.cells()
+    filled = torch.bincount(batch, minlength=size)
+    fewest = int(filled.min()) if size else 0
+    if fewest == cells:
+        counts = count.reshape(size, cells)
+        return ResampledCells(counts, sizes_of(counts), shape, keys=None, is_dense=True)
+    keys, counts = pad_rows(batch, filled, (row * shape[1] + column, count), (cells, 0))
+    is_dense = cells <= max(ALWAYS_DENSE_CELLS, 4 * fewest)
+    return ResampledCells(counts, sizes_of(counts), shape, keys, is_dense)
+
+
+def sizes_of(counts: Tensor) -> list[tuple[int, int]]:
+    """Non-empty cells and items of each row."""
+    return [*zip((counts > 0).sum(-1).tolist(), counts.sum(-1).tolist(), strict=True)]
 
 
 def pad_rows(batch: Tensor, sizes: Tensor, lists: Sequence[Tensor], fillers: Sequence[int]) -> list[Tensor]:

@@ -14,15 +14,17 @@ Source: McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknif
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import DenseCells, SparseCells
+from torchclusteval.cells.layouts import DenseCells, SparseCells, used_groups
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.lazy import with_cached_values
+from torchclusteval.common.lazy import lazy_property, with_cached_values
+from torchclusteval.inference.cell_resampling import ALWAYS_DENSE_CELLS
 from torchclusteval.inference.resampling import Values, differences, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
@@ -32,11 +34,25 @@ _SHARE = 0.7  # of the classes in a draw
 
 @dataclass(frozen=True, eq=False)
 class ClassResampler:
-    """Classes of a batch of tables, drawn for all of them at once; a draw is a mask of the rows."""
+    """Classes of a batch of tables that have as many of them; a draw is a mask of the classes of each table."""
 
     whole: ContingencyTables  # (B, R, C)
+    n_classes: int  # of each table
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     shared = True
-    drawn = "classes"
+
+    @lazy_property
+    def number(self) -> Tensor | None:
+        """Number of each row among the classes of its table, ``(B, R)``; None where all rows have items."""
+        if self.whole.shape[-2] == self.n_classes:
+            return None
+        return ((self.whole.class_sizes > 0).long().cumsum(-1) - 1).clamp_(min=0)
+
+    @lazy_property
+    def number_of_cell(self) -> Tensor:
+        cells = self.whole._cells
+        assert isinstance(cells, SparseCells)
+        return cells.row if self.number is None else cells.at_rows(self.number)
 
     @property
     def n_tables(self) -> int:
@@ -52,34 +68,33 @@ class ClassResampler:
 
     @property
     def n_drawn(self) -> int:
-        classes = self.whole.shape[-2]
-        return max(1, min(round(_SHARE * classes), classes - 1))
+        return max(1, min(round(_SHARE * self.n_classes), self.n_classes - 1))
 
     @property
     def scale(self) -> float:
         """By which deviations of draws become those of the whole."""
-        return math.sqrt(self.n_drawn / max(1, self.whole.shape[-2] - self.n_drawn))
+        return math.sqrt(self.n_drawn / max(1, self.n_classes - self.n_drawn))
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        """``(count, R)`` bool."""
+        """``(count, n_classes)`` bool."""
         del at
-        drawn = torch.zeros(count, self.whole.shape[-2], dtype=torch.bool, device=self.device)
+        drawn = torch.zeros(count, self.n_classes, dtype=torch.bool, device=self.device)
         for row in drawn:
             row[torch.randperm(len(row), generator=generator, device=self.device)[: self.n_drawn]] = True
         return drawn
 
     def tables(self, drawn: Tensor) -> ContingencyTables:
-        """``(count, B)`` tables of the drawn rows."""
-        cells = self.whole._cells
+        """``(count, B)`` tables of the drawn classes."""
+        cells, rows = self.whole._cells, drawn[:, None] if self.number is None else drawn[:, self.number]
         if isinstance(cells, DenseCells):
-            return ContingencyTables(cells.counts * drawn[:, None, :, None], validate=False)
-        kept, size = drawn.index_select(1, cells.row).flatten(), len(cells.row)
+            return ContingencyTables(cells.counts * rows[..., None], validate=False)
+        kept, size = drawn.index_select(1, self.number_of_cell).flatten(), len(cells.row)
         at = torch.from_numpy(np.flatnonzero(kept.numpy())) if kept.device.type == "cpu" else kept.nonzero().squeeze(1)
         draw = at.div(size, rounding_mode="floor") if len(drawn) > 1 else torch.zeros_like(at)
         batch, row, column, values = (x.index_select(0, at - draw * size) for x in cells.nonzero())
         shape = torch.Size([len(drawn), self.n_tables])
         parts = TableParts(SparseCells(shape, cells.shape, batch + draw * self.n_tables, row, column, values))
-        sizes = self.whole.class_sizes * drawn[:, None]
+        sizes = self.whole.class_sizes * rows
         return with_cached_values(ContingencyTables._of(parts), {ContingencyTables.class_sizes: sizes})
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
@@ -98,6 +113,15 @@ class PairedClassResampler(ClassResampler):
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         return differences(super().score(drawn, at, measures), self.other.score(drawn, at, measures))
+
+
+def trimmed(tables: ContingencyTables) -> ContingencyTables:
+    """Without rows that no table uses, and the columns after the last one; dense where that is small."""
+    tables = tables._drop_empty_groups(rows=True, columns=False)
+    used = used_groups(tables.cluster_sizes)
+    if used is not None:
+        tables = tables._keep_groups(None, torch.arange(int(used[-1]) + 1, device=tables.device))
+    return tables.to_dense() if tables.shape[-2] * tables.shape[-1] <= ALWAYS_DENSE_CELLS else tables
 
 
 def wrong_classes(tables: ContingencyTables) -> Tensor:

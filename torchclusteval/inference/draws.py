@@ -6,6 +6,7 @@ up to rounding.
 """
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -162,14 +163,35 @@ def _multivariate_hypergeometric(
 
 def multinomial(counts: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """Multinomial samples ``(count, B, Z)`` int64 of the sums of ``counts`` ``(B, Z)``, in their proportions."""
-    levels = _pyramid(counts.double())
-    drawn = levels[-1].expand(count, *levels[-1].shape)
+    return split(*shares_of(counts), counts.shape[-1], count, generator)
+
+
+def shares_of(counts: Tensor) -> tuple[Tensor, list[Tensor]]:
+    """Sums ``(B, 1)`` of counts ``(B, Z)``, and the shares of the first halves from there down to single counts."""
+    levels, shares = _pyramid(counts.double()), []
     for level in reversed(levels[:-1]):
         pairs = _even(level)
-        share = pairs[..., 0::2] / (pairs[..., 0::2] + pairs[..., 1::2]).clamp(min=1)
-        left = torch.binomial(drawn.contiguous(), share.expand(drawn.shape).contiguous(), generator=generator)
-        drawn = torch.stack([left, drawn - left], -1).flatten(-2)[..., : level.shape[-1]]
+        shares.append(pairs[..., 0::2] / (pairs[..., 0::2] + pairs[..., 1::2]).clamp(min=1))
+    return levels[-1], shares
+
+
+def split(sums: Tensor, shares: Sequence[Tensor], width: int, count: int, generator: torch.Generator) -> Tensor:
+    """Multinomial samples ``(count, *some, width)`` int64 of sums ``(*some, 1)``; later counts are 0."""
+    drawn = sums.expand(count, *sums.shape)
+    for below, share in zip(range(len(shares) - 1, -1, -1), shares, strict=True):
+        if (halves := -(-width >> below)) == 1:
+            continue  # all items are in the first half
+        of_halves = share[..., : drawn.shape[-1]].expand(drawn.shape)
+        left = torch.binomial(drawn.contiguous(), of_halves.contiguous(), generator=generator)
+        drawn = torch.stack([left, drawn - left], -1).flatten(-2)[..., :halves]
     return drawn.long()
+
+
+def items_before(items: int, count: int, generator: torch.Generator) -> Tensor:
+    """How many of as many items, drawn with replacement, come before each place, ``(count, items + 1)`` float32."""
+    drawn = torch.randint(1, items + 1, (count, items), generator=generator, device=generator.device)
+    ones = torch.ones((), device=drawn.device).expand(drawn.shape)
+    return torch.zeros(count, items + 1, device=drawn.device).scatter_add_(1, drawn, ones).cumsum_(1)
 
 
 def _pyramid(x: Tensor) -> list[Tensor]:

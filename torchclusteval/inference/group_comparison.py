@@ -5,7 +5,7 @@ random groups (approximate randomisation), or within all subsets of few groups.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
-from torchclusteval.inference.repeats import adjust_once, note_same
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
+from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -103,12 +103,12 @@ def paired_groups(
     check_tables(tables_a, "tables_a")
     check_tables(tables_b, "tables_b")
     shape = _check_groups(tables_a, tables_b)[:-1]
-    sides = _sides(tables_a, tables_b, measures, macro, zero_division)
-    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), sides, strict=True)]
+    scored = _sides(tables_a, tables_b, measures, macro, zero_division)
+    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), scored, strict=True)]
     pair = _Pair(flat[0], flat[1])
     groups = pair.n_elements
-    kept = list(sides[0][0].measures.values())
-    one, other = (scored.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for scored in flat)
+    kept = list(scored[0][0].measures.values())
+    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in flat)
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
     tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
     found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
@@ -120,13 +120,12 @@ def paired_groups(
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
-    finest = 2.0 ** (1 - groups) if test == "permutation" else 0.0  # p-value of all swaps
+    finest, sides = (2.0 ** (1 - groups), 1) if test == "permutation" else (0.0, 2)  # p-value of all swaps
     if correction is not None:
         least = min(1.0, finest * (len(first) if correction == "holm" else 1))
         if not exact:
-            sides_of_p = 1 if test == "permutation" else 2
             compared, level = [x[first] for x in found.values()], 1 - confidence_level
-            drawn_least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=sides_of_p)
+            drawn_least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=sides)
             least = max(least, drawn_least)
         corrected |= {"correction": correction, "smallest_p_adjusted": least}
     records = {}
@@ -155,11 +154,12 @@ def paired_groups(
             p_adjusted=p_adjusted,
             resamples=values.reshape(n_resamples, *shape) if keep_resamples else None,
         )
-    names = next((scores.clusterings for scores, _ in sides if scores.clusterings is not None), None)
+    names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
     settings = options.settings_dict(pair.drawn) | corrected
-    notes = tuple(note_same(same, names, "the same tables"))
-    return ResultsByMeasure(records, settings, shape, sides[0][0].skipped, names, notes=notes)
+    few = [] if exact else note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
+    notes = (*few, *note_same(same, names, "the same tables"))
+    return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
 
 
 def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:
@@ -224,23 +224,8 @@ def _sides(
         return pool(a, measures, zero_division), pool(b, measures, zero_division)
     check_are_groups(a)
     scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
-    sums: tuple[list[SumsOfGroups], list[SumsOfGroups]] = ([], [])
-    for name, measure in scores[0].measures.items():
-        values = torch.broadcast_tensors(*(x[name] for x in scores))
-        known = values[0].isfinite() & values[1].isfinite()
-        averaged = replace(measure, parts=_unused, combine=_mean, zero_division=False, perfect=None)
-        for own, value in zip(sums, values, strict=True):
-            parts = torch.stack([value.where(known, 0.0), known.double()], -1)
-            own.append(SumsOfGroups([averaged], {_unused: parts}, torch.zeros_like(known), known.double()))
+    sums = means_over_groups(scores)
     return (scores[0], sums[0]), (scores[1], sums[1])
-
-
-def _unused(tables: ContingencyTables) -> Tensor:
-    raise NotImplementedError
-
-
-def _mean(sums: Tensor) -> Tensor:
-    return sums[..., 0] / sums[..., 1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Bootstrap that resamples whole groups of items, such as documents: pooled scores of groups drawn with replacement."""
+"""Bootstrap that resamples whole groups of items, such as documents: pooled scores, or means, of drawn groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.evaluation import SumsOfGroups
+from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
 
@@ -77,3 +78,24 @@ def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> 
         for part in sums
     ]
     return GroupResampler(flat, size, groups, tables.device)
+
+
+def means_over_groups(scores: Sequence[Scores]) -> list[list[SumsOfGroups]]:
+    """For each of some scores ``(*batch, G)``, sums that give the means over the groups with a finite value in all."""
+    sums: list[list[SumsOfGroups]] = [[] for _ in scores]
+    for name, measure in scores[0].measures.items():
+        values = torch.broadcast_tensors(*(x[name].detach() for x in scores))
+        known = torch.stack([value.isfinite() for value in values]).all(0)
+        averaged = replace(measure, parts=_unused, combine=_mean, zero_division=False, perfect=None)
+        for own, value in zip(sums, values, strict=True):
+            parts = torch.stack([value.where(known, 0.0), known.double()], -1)
+            own.append(SumsOfGroups([averaged], {_unused: parts}, torch.zeros_like(known), known.double()))
+    return sums
+
+
+def _unused(tables: ContingencyTables) -> Tensor:
+    raise NotImplementedError
+
+
+def _mean(sums: Tensor) -> Tensor:
+    return sums[..., 0] / sums[..., 1]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
-from torchclusteval.inference.resampling import MAX_DRAWN_CELLS, Values, differences
+from torchclusteval.inference.resampling import MAX_DRAWN_CELLS, JackknifeResampler, Values, differences
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
@@ -66,8 +66,8 @@ class ItemResampler:
     n_tables: int  # pairs of tables
     a: ItemTables  # one table for each pair, or one for all
     b: ItemTables
+    cells: JackknifeResampler  # the same draws by the cells of the pairs
     shared = True
-    drawn = "items, the same for all pairs"
 
     @property
     def n_elements(self) -> int:
@@ -86,3 +86,6 @@ class ItemResampler:
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         both = differences(self.a.values(drawn, measures), self.b.values(drawn, measures))
         return {name: value.expand(-1, self.n_tables) for name, value in both.items()}
+
+    def accelerations(self, measures: Sequence[Measure]) -> Values:
+        return self.cells.accelerations(measures)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,10 +14,10 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
-from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
-from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler
+from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells, sizes_of
+from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler, trimmed
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import adjust_once, note_same
+from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -94,8 +95,9 @@ def paired_bootstrap(
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0. Equal pairs count as one comparison. ``settings`` and ``notes`` say what was drawn,
-        what the intervals are of and what is wrong with some, as those of :func:`bootstrap`.
+        clusterings and never 0. Where it stops above .001 for want of draws, ``notes`` say how many it takes. Equal
+        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals are of and
+        what is wrong with some, as those of :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.
@@ -124,28 +126,25 @@ def paired_bootstrap(
     first, places = distinct(all_pairs.fingerprints())
     same = all_pairs.same()
     pairs = all_pairs.select(first)
-    a, b = (x._drop_empty_groups(rows=True, columns=False) for x in (pairs.a, pairs.b))  # of the same classes
     estimates = {name: value.reshape(-1)[first] for name, value in found.items()}
     drawer = Drawer(
-        tables=[a, b],
-        items=lambda: _draws_of_items(pairs),
-        classes=lambda: PairedClassResampler(a, ClassResampler(b)),
-        wrong=pairs.differing_classes,
+        source=pairs,
         estimates=estimates,
         options=bootstrap_options,
         generator=generator,
         progress=progress,
         places=places,
+        names=lambda: [*map(repr, all_pairs.names or [])] or [f"pair {i}" for i in np.ndindex(all_pairs.batch_shape)],
     )
     corrected: dict[str, Any] = {}
     if correction is not None:
         level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
-        if drawer.by_items:
+        if bool(drawer.small.any()):
             least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
-    records = {}
+    records, units = {}, bool(drawn.mixed())
     for name, difference in found.items():
         if name in drawn.left_out:
             continue
@@ -153,17 +152,16 @@ def paired_bootstrap(
         low, high, fallback = drawn.interval(name, difference, None)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
         error = sample_std(values)
-        missing = drawn.missing.get(name, torch.zeros(1, dtype=torch.bool, device=error.device)).expand(len(places))
-        missing = missing.reshape(difference.shape)
-        if drawn.units[name] == "classes":
-            p_value = intervals.two_sided_normal(difference, error).masked_fill(missing, torch.nan)
-        else:
-            zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
-            p_value = intervals.two_sided(values, zero, tolerances[name])
-            centred = (
-                values - drawn.bias[name].reshape(difference.shape) * missing
-            )  # where draws are biased, the larger
-            p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
+        missing, of_classes = (
+            drawn.flags(flags, name).reshape(difference.shape) for flags in (drawn.missing, drawn.by_classes)
+        )
+        zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
+        p_value = intervals.two_sided(values, zero, tolerances[name])
+        centred = values - drawn.bias[name].reshape(difference.shape) * missing
+        p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))  # biased: the larger
+        if name in drawn.by_classes:
+            normal = intervals.two_sided_normal(difference, error).masked_fill(missing, torch.nan)
+            p_value = torch.where(of_classes, normal, p_value)
         p_adjusted = None
         if correction is not None:  # equal clusterings are one comparison
             p_adjusted = adjust_once(p_value, correction, first, places)
@@ -177,15 +175,17 @@ def paired_bootstrap(
             p_value=p_value,
             fallback=fallback,
             p_adjusted=p_adjusted,
+            of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
+    of_items = [x.p_value.reshape(-1)[~drawn.flags(drawn.by_classes, name)] for name, x in records.items()]
     return ResultsByMeasure(
         records=records,
         settings=drawn.settings() | corrected,
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=(*drawn.notes, *note_same(same, all_pairs.names)),
+        notes=(*drawn.notes, *note_few_draws(of_items, n_resamples, 2), *note_same(same, all_pairs.names)),
     )
 
 
@@ -237,7 +237,17 @@ class _Pairs:
         codes = [x[places] for x in self.flat_codes()]
         return replace(self, a=a, b=b, codes=codes, keep=None if keep is None else keep[places])
 
-    def differing_classes(self) -> Tensor:
+    @property
+    def tables(self) -> Sequence[ContingencyTables]:
+        return [self.a, self.b]
+
+    def items(self) -> "_ThreeWayCells | ItemResampler":
+        return _draws_of_items(self)
+
+    def classes(self, count: int) -> PairedClassResampler:
+        return PairedClassResampler(trimmed(self.a), count, ClassResampler(trimmed(self.b), count))
+
+    def wrong(self) -> Tensor:
         """``(B,)`` classes with items in clusters of one clustering that are no clusters of the other."""
         keep, found = self.flat_keep(), []
         for i, (true, a, b) in enumerate(zip(*self.flat_codes(), strict=True)):
@@ -323,7 +333,6 @@ def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPa
 class _ThreeWayCells(CellResampler):
     """The cells of three-way tables; scores differences, A minus B."""
 
-    drawn = "cells of the three-way table"
     sides: tuple[ResampledCells, ResampledCells]  # the two-way tables
     positions: tuple[Tensor, Tensor]  # (B, Z) each: position of the two-way cell that each three-way cell adds to
 
@@ -339,11 +348,11 @@ class _ThreeWayCells(CellResampler):
         return differences(a, b)
 
 
-def _draws_of_items(pairs: _Pairs) -> tuple[_ThreeWayCells, ItemResampler | None]:
+def _draws_of_items(pairs: _Pairs) -> _ThreeWayCells | ItemResampler:
     counts, keys_a, keys_b = pairs.three_way()
     sides = (resampled_cells(pairs.a), resampled_cells(pairs.b))
-    cells = _ThreeWayCells(counts, sides, (sides[0].positions(keys_a), sides[1].positions(keys_b)))
-    return cells, _item_resampler(pairs, int((counts > 0).sum()))
+    cells = _ThreeWayCells(counts, sizes_of(counts), sides, (sides[0].positions(keys_a), sides[1].positions(keys_b)))
+    return _item_resampler(pairs, cells) or cells
 
 
 def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tensor:
@@ -352,7 +361,7 @@ def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tenso
     return sums.scatter_add_(-1, positions.expand(counts.shape), counts)
 
 
-def _item_resampler(pairs: _Pairs, cells: int) -> ItemResampler | None:
+def _item_resampler(pairs: _Pairs, cells: _ThreeWayCells) -> ItemResampler | None:
     """A resampler of items, where all pairs have the same items and drawing the items costs less than the cells."""
     codes, size = pairs.codes, pairs.batch_shape.numel()
     if pairs.keep is not None and size:
@@ -361,13 +370,13 @@ def _item_resampler(pairs: _Pairs, cells: int) -> ItemResampler | None:
             return None
         codes = [x[..., kept[0]] for x in codes]
     items = codes[0].shape[-1]
-    if not is_cheaper(items, size, cells):
+    if not is_cheaper(items, size, sum(own for own, _ in cells.sizes)):
         return None
     a, b = (
         item_tables(*_flatten_pairs(codes[0], pred, pairs.batch_shape), tables.shape[-2:])
         for pred, tables in zip(codes[1:], (pairs.a, pairs.b), strict=True)
     )
-    return ItemResampler(n_items=items, n_tables=size, a=a, b=b)
+    return ItemResampler(n_items=items, n_tables=size, a=a, b=b, cells=cells)
 
 
 def _flatten_pairs(true: Tensor, pred: Tensor, batch_shape: torch.Size) -> tuple[Tensor, Tensor]:

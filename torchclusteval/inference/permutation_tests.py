@@ -18,6 +18,7 @@ from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.cell_resampling import ALWAYS_DENSE_CELLS
 from torchclusteval.inference.draws import fixed_margins
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
+from torchclusteval.inference.repeats import note_few_draws
 from torchclusteval.inference.resampling import (
     MAX_DRAWN_CELLS,
     Progress,
@@ -46,7 +47,6 @@ class NullResampler:
     order: Tensor  # (B,) position in the batch of the i-th table drawn
     n_elements: int
     method: ClassVar[str]
-    drawn: ClassVar[str] = "tables"
     shared = False
 
     @property
@@ -205,7 +205,8 @@ def permutation_test(
 
     Returns:
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (n_resamples + 1)``, where values
-        that differ from the observed one by rounding alone are hits; it is never 0. ``settings["resampled"]`` says
+        that differ from the observed one by rounding alone are hits; it is never 0 (a note says how many draws take it
+        to .001). ``settings["resampled"]`` says
         whether tables were drawn from their margins or the items' labels were permuted (the same distribution; the
         latter for tables with more cells than items, and for tables of few items that have the same class sizes: they
         share permutations of the classes, against clusters in an order of their own).
@@ -234,8 +235,8 @@ def permutation_test(
     skipped |= {m.name: "has no direction" for m in chosen if m.better is None and m not in kept}
     observed = values_of(tables, kept)
     corrected: dict[str, Any] = {}
+    sides = 2 if alternative == "two-sided" else 1
     if correction is not None:
-        sides = 2 if alternative == "two-sided" else 1
         least = intervals.smallest_p_adjusted(observed.values(), n_resamples, correction, _LEVEL, sides=sides)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampler = null_resampler(tables)
@@ -273,6 +274,7 @@ def permutation_test(
         batch_shape=tables.batch_shape,
         skipped=skipped,
         clusterings=names_of_tables(tables),
+        notes=tuple(note_few_draws([x.p_value for x in records.values()], n_resamples, sides)),
     )
 
 

@@ -1,6 +1,7 @@
-"""What becomes of equal clusterings of a batch: they count as one comparison, and are named."""
+"""Notes on comparisons: equal clusterings of a batch, which count as one, and p-values that more draws would lower."""
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Iterable, Sequence
 
 from torch import Tensor
 
@@ -22,3 +23,15 @@ def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the s
     shown = ", ".join(repr(i if names is None else names[i]) for i in places[:5])
     more = f" and {len(places) - 5} more" if len(places) > 5 else ""
     return [f"{what} as the other side: {shown}{more}"]
+
+
+def note_few_draws(p_values: Iterable[Tensor], n_resamples: int, sides: int, finest: float = 0.0) -> list[str]:
+    """How many draws it takes to go to .001, or the ``finest`` p-value, where p-values stop at the number of draws.
+
+    ``sides`` is 2 where the least p-value is twice that of one side.
+    """
+    least, goal = sides / (n_resamples + 1), max(0.001, finest)
+    if least <= goal or not any(bool((p <= least * (1 + 1e-9)).any()) for p in p_values):
+        return []
+    needed = math.ceil(sides / goal * (1 - 1e-12)) - 1
+    return [f"p-values stop at {least:.2g}: n_resamples={needed} take them to {goal:.2g}"]

@@ -1,12 +1,14 @@
 """Draw and score resamples in bounded memory, with the same numbers for every chunk size.
 
-Resamples come in blocks of 256, each with its own generator. How many tables and resamples one draw covers depends
-on the tables alone; a chunk of several blocks only decides how many resamples are scored at a time.
+Resamples come in blocks of 256, each with its own generator, which begins anew for each run of tables. How many
+resamples one draw covers depends on the tables alone; a chunk of several blocks only decides how many are scored at a
+time.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -41,10 +43,6 @@ class Resampler(Protocol):
     def device(self) -> torch.device:
         """The device of the tables."""
 
-    @property
-    def drawn(self) -> str:
-        """What is drawn."""
-
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         """Draw ``count`` resamples of the tables ``at``: ``(count, tables, ...)``, or ``(count, ...)`` if shared."""
 
@@ -66,6 +64,7 @@ def score_resamples(
     generator: torch.Generator | None,
     chunk_size: int | None,
     progress: Progress | None,
+    widths: Sequence[int] | None = None,
 ) -> Values:
     """Score every resample of every table.
 
@@ -76,6 +75,7 @@ def score_resamples(
         generator: source of the one seed; None: torch's own.
         chunk_size: resamples to score at a time, in whole blocks; None: as many as fit.
         progress: called as ``progress(done, total)`` after each draw.
+        widths: elements of each table that is drawn by itself; None: ``resampler.n_elements``.
 
     Returns:
         Name -> ``(resamples, tables)`` float64.
@@ -86,7 +86,6 @@ def score_resamples(
     tables_per_draw = max(
         1, tables if resampler.shared else min(tables, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * elements))
     )
-    resamples_per_draw = max(1, min(RESAMPLES_PER_BLOCK, MAX_DRAWN_CELLS // (tables_per_draw * elements)))
     blocks_per_chunk = max(1, (chunk_size or MAX_DRAWN_CELLS // max(1, elements * tables)) // RESAMPLES_PER_BLOCK)
     values = {m.name: torch.empty(resamples, tables, dtype=torch.float64, device=resampler.device) for m in measures}
     done = 0
@@ -94,6 +93,8 @@ def score_resamples(
         chunk = blocks[first : first + blocks_per_chunk]
         for start in range(0, tables, tables_per_draw):
             at = slice(start, min(start + tables_per_draw, tables))
+            own = tables_per_draw * elements if widths is None or tables_per_draw > 1 else widths[start]
+            resamples_per_draw = max(1, min(RESAMPLES_PER_BLOCK, MAX_DRAWN_CELLS // max(1, own)))
             for rows, drawn in _draws(resampler, at, chunk, first, resamples_per_draw):
                 for name, value in resampler.score(drawn, at, measures).items():
                     values[name][rows, at] = value
@@ -110,6 +111,8 @@ def _draws(
 
     Where one draw covers a block, all blocks of the chunk are scored together.
     """
+    for generator, _ in chunk:
+        generator.manual_seed(generator.initial_seed())
     if resamples_per_draw == RESAMPLES_PER_BLOCK:
         drawn = torch.cat([resampler.draw(at, size, generator) for generator, size in chunk])
         start = first * RESAMPLES_PER_BLOCK
@@ -127,6 +130,16 @@ def names_of_tables(tables: ContingencyTables) -> tuple[Hashable, ...] | None:
     if len(tables.batch_shape) != 1:
         return None
     return tables.names if tables.groups is None else tuple(tables.groups.tolist())
+
+
+def descriptions_of_tables(tables: ContingencyTables) -> list[str]:
+    """What notes call each table of a batch."""
+    shape, names = tables.batch_shape, names_of_tables(tables)
+    if names is not None:
+        return [repr(name) for name in names]
+    if len(shape) == 2 and tables.names is not None and tables.groups is not None:
+        return [f"{name!r} in {group!r}" for name in tables.names for group in tables.groups.tolist()]
+    return [f"table {place[0] if len(place) == 1 else place}" for place in np.ndindex(shape)]
 
 
 def values_of(tables: ContingencyTables, measures: Sequence[Measure]) -> Values:

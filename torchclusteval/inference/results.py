@@ -49,15 +49,17 @@ class Record(Printed):
     def lines(self) -> list[list[str]]:
         """Fields of each clustering as text."""
         flat = (value.reshape(-1).tolist() for value in self.columns().values())
-        return [[_text(float(x)) for x in row] for row in zip(*flat, strict=True)]
+        return [[_text(x) for x in row] for row in zip(*flat, strict=True)]
 
     def _shown(self) -> Shown:
         rows = [[str(self.name_of(i)), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
         return Shown(["clustering", *self.columns()], rows)
 
 
-def _text(x: float) -> str:
-    return format_number(0.0 if abs(x) < _ROUNDING else x)
+def _text(x: float | bool) -> str:
+    if isinstance(x, bool):
+        return "yes" if x else "no"
+    return format_number(0.0 if abs(x) < _ROUNDING else float(x))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +77,7 @@ class Interval(Record):
     standard_error: Tensor  # (*batch,) standard deviation of the resamples
     bias: Tensor  # (*batch,) mean of the resamples minus the estimate
     fallback: Tensor | None = None  # (*batch,) bool: BCa is undefined, the interval is the percentile one
+    of_classes: Tensor | None = None  # (*batch,) bool: classes were drawn, not items; None: as the settings say
     resamples: Tensor | None = None  # (resamples, *batch)
 
 
@@ -115,6 +118,7 @@ class Difference(Record):
     standard_error: Tensor  # (*batch,) of the difference
     p_value: Tensor  # (*batch,) two-sided, of no difference
     fallback: Tensor | None = None  # (*batch,) bool: BCa is undefined, the interval is the percentile one
+    of_classes: Tensor | None = None  # (*batch,) bool: classes were drawn, not items; None: as the settings say
     p_adjusted: Tensor | None = None  # (*batch,)
     resamples: Tensor | None = None  # (resamples, *batch) of the difference
 

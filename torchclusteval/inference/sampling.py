@@ -90,12 +90,17 @@ def seeded_blocks(
     resamples: int, device: torch.device, generator: torch.Generator | None
 ) -> list[tuple[torch.Generator, int]]:
     """A generator for each block of resamples, and its number of resamples; seeded from one seed."""
-    source = device if generator is None else generator.device
-    seed = int(torch.randint(1 << 32, (), generator=generator, device=source))
+    seed = seed_of(generator, device)
     # Generators on the CPU read 32 bits of a seed; with an odd stride no seed of one call occurs twice.
     seeds = [(seed + 0x9E3779B9 * i) % (1 << 32) for i in range(-(-resamples // RESAMPLES_PER_BLOCK))]
     left = [min(RESAMPLES_PER_BLOCK, resamples - i * RESAMPLES_PER_BLOCK) for i in range(len(seeds))]
     return [(torch.Generator(device).manual_seed(x), size) for x, size in zip(seeds, left, strict=True)]
+
+
+def seed_of(generator: torch.Generator | None, device: torch.device) -> int:
+    """A seed drawn from the generator, or from torch's own of a device."""
+    source = device if generator is None else generator.device
+    return int(torch.randint(1 << 32, (), generator=generator, device=source))
 
 
 def check_resamples(count: int, name: str) -> int:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,15 @@ def _of_one_kind(array: np.ndarray) -> np.ndarray:
     """An array of objects with the type that they have in common: booleans, numbers, or floats with nan for missing."""
     if array.dtype.kind != "O":
         return array
-    values = [math.nan if is_missing(x) else x for x in array.reshape(-1).tolist()]
+    values = [_number(x) for x in array.reshape(-1).tolist()]
     if not all(isinstance(x, (bool, int, float, np.generic)) for x in values):
         return array
     return np.array(values).reshape(array.shape)
+
+
+def _number(x: Any) -> Any:
+    if is_missing(x):
+        return math.nan
+    if not isinstance(x, Decimal):
+        return x
+    return int(x) if x.is_finite() and x == x.to_integral_value() else float(x)  # as databases return sums

@@ -30,12 +30,8 @@ def item_shape(shapes: Shapes, dims: int) -> tuple[int, ...]:
 def joint_shape(shapes: Shapes, *, meant: bool) -> tuple[int, ...]:
     """The shape ``(*batch, N)`` that all arguments broadcast to.
 
-    Args:
-        shapes: those of the arguments.
-        meant: whether one item in each of many clusterings is no mistake.
-
     Raises:
-        ValueError: shapes do not fit.
+        ValueError: shapes do not fit, or many clusterings have one item each, which is not ``meant``.
     """
     true, pred = shapes["labels_true"], shapes["labels_pred"]
     n = true[-1]

@@ -27,9 +27,8 @@ from torchclusteval.measures.matching import *
 from torchclusteval.measures.pair_indices import *
 from torchclusteval.measures.pairs import *
 from torchclusteval.measures.random_models import *
-from torchclusteval.measures.record import ONE_SIDED, Measure
+from torchclusteval.measures.record import ONE_SIDED, REFERENCES, Measure
 from torchclusteval.measures.reduced_information import *
-from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES
 from torchclusteval.measures.segmentation import *
 from torchclusteval.measures.tracking import *

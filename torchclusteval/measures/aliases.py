@@ -1,13 +1,19 @@
 """Other names of the measures: abbreviations, and the names of scikit-learn, torchmetrics and the CoNLL scorer.
 
 An alias means one formula wherever it is used; capitals and underscores do not matter (``AdjustedRandScore``). Names
-that mean different formulas in different libraries have the library in front: ``aricode:NVI`` (``library_names``).
+that mean different formulas in different libraries have the library in front, ``aricode:NVI``: they are the rows of
+``library_names.csv``, which is read when one is asked for. A row is a library, a function of it, and the measure of the
+same formula with its default options. Functions that differ by a factor or by the order of the sides are in
+``docs/others/names_elsewhere.md``.
 """
 
+import csv
+import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
-
-from torchclusteval.measures.library_names import measure_of
+from typing import NamedTuple
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -83,3 +89,55 @@ def canonical(name: str) -> str:
     if ":" in text:
         return measure_of(text) or name
     return _BY_KEY.get(text.lower().replace("_", ""), name)
+
+
+_SAME_LIBRARY = {
+    "bcubed": "pythonbcubed",
+    "conll": "coval",
+    "funlibevaluate": "funlib",
+    "pyannotemetrics": "pyannote",
+    "scibmetrics": "scib",
+    "scikitlearn": "sklearn",
+    "skimage": "scikitimage",
+}
+
+
+class LibraryName(NamedTuple):
+    library: str
+    function: str
+    measure: str
+
+    def __str__(self) -> str:
+        return f"{self.library}:{self.function}"
+
+
+@cache
+def library_names() -> tuple[LibraryName, ...]:
+    text = Path(__file__).with_name("library_names.csv").read_text(encoding="utf-8")
+    return tuple(LibraryName(*row) for row in list(csv.reader(text.splitlines()))[1:])
+
+
+@cache
+def _measures_by_key() -> dict[tuple[str, str], str]:
+    return {(_library_key(row.library), row.function.lower()): row.measure for row in library_names()}
+
+
+def measure_of(name: str) -> str | None:
+    """The measure that ``LIBRARY:FUNCTION`` is; None if it is none."""
+    library, _, function = name.partition(":")
+    return _measures_by_key().get((_library_key(library), function.lower()))
+
+
+def elsewhere(name: str) -> dict[str, str]:
+    """The functions of a library, or those of one name in any library, as ``library:function``, with their measures."""
+    library, function = _library_key(name.removesuffix(":")), name.lower()
+    return {
+        str(row): row.measure
+        for row in library_names()
+        if _library_key(row.library) == library or row.function.lower() == function
+    }
+
+
+def _library_key(library: str) -> str:
+    key = re.sub(r"[-_. ]", "", library.lower())
+    return _SAME_LIBRARY.get(key, key)

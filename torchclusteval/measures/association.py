@@ -8,7 +8,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.pairs import MAX_SQUARED
+from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.cells.sums import Independence
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, largest, sqrt_or_zero
 from torchclusteval.measures import matching
@@ -22,39 +23,19 @@ __all__ += ["goodman_kruskal_tau", "goodman_kruskal_tau_swapped", "tschuprows_t"
 
 share = partial(measure, "association", range=UNIT, perfect=1.0)
 
-_MOST_EXACT = 94_906_265  # items; their square is below 2^53
-
 
 @cached_on_tables
 def _chi_squared(tables: ContingencyTables) -> Tensor:
     """``sum n (N n - r c) / (r c)``, by exact differences: 0 for independent sides, and no large sums cancel."""
-    most = tables._most_items
-    if most is not None and most <= MAX_SQUARED:  # products of whole numbers are exact in int64, of few in float64
-        items, rows, columns = tables.n_items.unsqueeze(-1), tables.class_sizes, tables.cluster_sizes
-        if most <= _MOST_EXACT:
-            items, rows, columns = items.double(), tables._class_sizes_f64, tables._cluster_sizes_f64
-        chi_squared = tables.sum(
-            lambda cell: (
-                cell.n
-                * (
-                    (cell.n if most <= _MOST_EXACT else cell.count) * cell.at_classes(items.expand_as(rows))
-                    - cell.at_classes(rows) * cell.at_clusters(columns)
-                )
-                / (cell.r_nonzero * cell.c_nonzero)
-            )
-        )
-    else:
-        of_other_classes = tables._n_items_f64.unsqueeze(-1) - tables._class_sizes_f64
-        chi_squared = tables.sum(
-            lambda cell: (
-                cell.n
-                * (
-                    cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster)
-                    - cell.rest_of_class * cell.rest_of_cluster
-                )
-                / (cell.r_nonzero * cell.c_nonzero)
-            )
-        )
+    of_others = tables._n_items_f64.unsqueeze(-1) - tables._class_sizes_f64
+
+    def excess_of_masses(cell: CellQuantities) -> Tensor:
+        alone = cell.at_classes(of_others) - cell.rest_of_cluster
+        return cell.n * alone - cell.rest_of_class * cell.rest_of_cluster
+
+    counts = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes)
+    excess = counts.excess if tables.is_integer else excess_of_masses
+    chi_squared = tables.sum(lambda cell: cell.n * excess(cell) / (cell.r_nonzero * cell.c_nonzero))
     return at_least(chi_squared, 0.0)
 
 

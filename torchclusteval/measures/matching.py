@@ -10,10 +10,8 @@ from torchclusteval.cells.sums import launched
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
-from torchclusteval.measures.assignment import max_assignment
-from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
+from torchclusteval.measures import assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
-from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -69,11 +67,11 @@ def largest_matching(tables: ContingencyTables, quantity: CellQuantity) -> Tenso
     """Largest sum of a cell quantity over a one-to-one matching, ``(*batch,)`` of its type; on the host."""
     weights = quantity(tables._cell_quantities)
     if tables.layout == "dense":
-        return max_assignment(weights)
+        return assignment.max_assignment(weights)
     kept = weights.nonzero()[:, 0]
     batch, row, column, weights = (x.index_select(0, kept) for x in (*tables.cells()[:3], weights))
     size = tables.batch_shape.numel()
-    return sparse_max_assignment(batch, row, column, weights, size).reshape(tables.batch_shape)
+    return assignment.sparse_max_assignment(batch, row, column, weights, size).reshape(tables.batch_shape)
 
 
 @cached_on_tables
@@ -206,9 +204,9 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     if tables.layout == "dense":
-        return _item_share(greedy_assignment(tables.counts), tables)
+        return _item_share(assignment.greedy_assignment(tables.counts), tables)
     size = tables.batch_shape.numel()
-    matched = sparse_greedy_assignment(*tables.cells(), size, *tables.shape[-2:]).reshape(tables.batch_shape)
+    matched = assignment.sparse_greedy_assignment(*tables.cells(), size, *tables.shape[-2:]).reshape(tables.batch_shape)
     return _item_share(matched, tables)
 
 
@@ -226,15 +224,11 @@ def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     return _item_share(matched_items(tables), tables)
 
 
-@distance(
-    range=UNIT,
-    symmetric=True,
-    source="meila2007",
-    on_host=True,
-    metric=True,
-    combines="mean",
-    sums=Sums(unmatched_items, items),
-)
+unmatched = partial(distance, range=UNIT, symmetric=True, source="meila2007", on_host=True, metric=True)
+unmatched_share = partial(unmatched, combines="mean", sums=Sums(unmatched_items, items))
+
+
+@unmatched_share()
 def classification_error(tables: ContingencyTables) -> Tensor:
     """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``; a metric.
 
@@ -244,7 +238,7 @@ def classification_error(tables: ContingencyTables) -> Tensor:
     return ratio(unmatched_items(tables), items(tables), tables, identical=0.0)
 
 
-@distance(range=UNIT, symmetric=True, source="meila2007", on_host=True, metric=True, combines="mean")
+@unmatched_share()
 def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
     """Distance by the best one-to-one matching, under the name H; equals the classification error.
 

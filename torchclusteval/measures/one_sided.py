@@ -117,8 +117,11 @@ def lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero
     return settled(value, tables, zero_division, same=0.0)
 
 
-def harmonic_mean(precision: Tensor, recall: Tensor) -> Tensor:
-    """Harmonic mean, 0 of two zeros."""
-    both = precision + recall
-    undefined = both == 0
-    return (2 * precision * recall / both.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
+def harmonic_mean(precision: Tensor, recall: Tensor, alpha: float = 0.5) -> Tensor:
+    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
+    check_number(alpha, "alpha", 0, 1)
+    if alpha in (0, 1):
+        return precision if alpha == 1 else recall
+    weighted = alpha * recall + (1 - alpha) * precision
+    undefined = weighted == 0
+    return (precision * recall / weighted.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)

@@ -1,11 +1,14 @@
 """The record of a measure: its function and the facts about it, each held true by a test; :func:`measure` makes it."""
 
+import csv
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import cleandoc
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args
 
 from torch import Tensor
@@ -14,7 +17,6 @@ from torchclusteval.common.checks import FLAG, Kind, check_kinds, is_number, one
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import WholeNumbersAsFloat64
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.measures.references import cite, cited
 from torchclusteval.measures.sums import Sums, value_of_sums
 
 F = TypeVar("F", bound=Callable[..., Tensor])
@@ -38,6 +40,10 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("chance_corrected", "integer_only", "on_host", "metric", "zero_division"), FLAG),
 }
 _NAME = re.compile(r"[^\W\d][\w.-]*")
+
+with Path(__file__).with_name("references.csv").open(encoding="utf-8", newline="") as _file:
+    _TEXTS = {row["source"]: row["reference"] for row in csv.DictReader(_file)}
+REFERENCES: Mapping[str, str] = MappingProxyType(_TEXTS)  # and those that measures bring
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,8 @@ def _record(
     if symmetric:
         facts["swapped"] = name
     if isinstance(facts.get("source"), tuple):
-        facts["source"] = cite(*facts["source"])
+        key, text = facts["source"]
+        facts["source"], _TEXTS[key] = key, text
     if sums is not None:
         facts |= {"parts": sums, "combine": partial(value_of_sums, function=function, of=sums, **options)}
     return Measure(name, family, partial(function, **options) if options else function, **facts)
@@ -213,7 +220,7 @@ def _completed(function: Callable[..., Tensor], measure: Measure) -> str:
     if measure.integer_only:
         facts.setdefault("Raises", "Raises: ValueError on float tables.")
     if "Source" not in facts and measure.source:
-        facts["Source"] = f"Source: {cited(measure.source)}."
+        facts["Source"] = f"Source: {_cited(measure.source)}."
     options = function.__code__.co_varnames[: function.__code__.co_argcount]
     usual = "".join(f"\n    {x}: {text}" for x, text in _OPTIONS.items() if x in options and f"    {x}: " not in head)
     args = "" if not usual or "\nArgs:\n" in head else "\n\nArgs:"
@@ -233,6 +240,16 @@ _OPTIONS = {
     "base": "of the logarithm; the natural one gives nats.",
     "zero_division": "None, or the value of 0/0 (of each part of a mean), and so of tables without items.",
 }
+
+
+def _cited(key: str) -> str:
+    """Authors and year, as a text names a reference."""
+    authors, _, year = _TEXTS[key].partition(").")[0].removesuffix(")").rpartition(" (")
+    if not authors:
+        return year
+    *most, last = authors.split(", ")
+    names = f"{most[0]} et al." if len(most) > 2 else " and ".join(x for x in (", ".join(most), last) if x)
+    return f"{names} ({year})"
 
 
 def _check_name(name: Any, field: str) -> None:

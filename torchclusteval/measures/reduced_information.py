@@ -5,22 +5,29 @@ any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import at_least, log_factorial_rest, of_whole_numbers, sum_reproducible
+from torchclusteval.common.numerics import (
+    at_least,
+    log_binomial,
+    log_factorial_rest,
+    log_gamma_rest,
+    of_whole_numbers,
+    sum_reproducible,
+)
 from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.record import ANY, FROM_ZERO, TO_ONE, UNIT, measure
 from torchclusteval.measures.sums import ratio, whole
-from torchclusteval.measures.table_counts import log_number_of_tables
-from torchclusteval.measures.urn_codes import shortest_codes, urns
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adjusted_information", "microcanonical_mutual_information", "reduced_mutual_information"]
@@ -28,9 +35,16 @@ __all__ += ["reduced_mutual_information_flat"]
 
 _SHARE: dict[str, Any] = {"range": TO_ONE, "perfect": 1.0}
 
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
+WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
+TOLERANCE = 1e-7  # of log a; the code length changes by its square
+MOST_STATES = 1 << 12  # cells of the array that counts exactly
+MAX_KEPT = 1 << 12  # exact results kept between calls
 
 
 class _Information(NamedTuple):
@@ -181,6 +195,68 @@ def _flat(tables: ContingencyTables) -> _Information:
     return _Information(reduced, reduced, of_classes - costs[1], of_clusters - costs[2])
 
 
+def log_number_of_tables(rows: Array, columns: Array) -> Array:
+    """Logarithm of the number of tables with these sums, ``(B,)`` of ``(B, R)`` and ``(B, C)``; zeros are padding.
+
+    Exact where one side has at most `MOST_STATES` vectors of sums up to its own, ``prod(c_j + 1)``; else the estimate
+    of Jerdee, Kirkley and Newman (2022), the mean of both ways to make it.
+    """
+    states = [np.log1p(sums).sum(-1) for sums in (rows, columns)]
+    one_group = np.minimum((rows > 0).sum(-1), (columns > 0).sum(-1)) <= 1
+    exact = (np.minimum(*states) <= math.log(MOST_STATES) + 1e-9) & ~one_group
+    result = np.zeros(len(rows))
+    far = ~exact & ~one_group
+    if far.any():
+        both = np.zeros((2, int(far.sum()), max(rows.shape[1], columns.shape[1])))
+        both[0, :, : rows.shape[1]], both[1, :, : columns.shape[1]] = rows[far], columns[far]
+        estimates = _estimate(*(x.reshape(-1, both.shape[2]) for x in (both, both[::-1])))
+        result[far] = estimates.reshape(2, -1).mean(0)
+    for table in exact.nonzero()[0].tolist():
+        small, other = (rows, columns) if states[0][table] <= states[1][table] else (columns, rows)
+        result[table] = _count(_sorted(other[table]), _sorted(small[table]))
+    return result
+
+
+def _sorted(sums: Array) -> tuple[int, ...]:
+    return tuple(sorted(int(x) for x in sums.tolist() if x > 0))
+
+
+@lru_cache(MAX_KEPT)
+def _count(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
+    """Row by row: in how many ways each vector of sums can be what is left for the other rows.
+
+    A row takes a vector from what is left. What is left adds up to the other rows, so that all vectors of the right sum
+    are what a row can leave.
+    """
+    shape = tuple(x + 1 for x in columns)
+    total = np.indices(shape).sum(0)
+    ways = np.zeros(shape)
+    ways[tuple(columns)] = 1.0
+    left = sum(columns)
+    for row in rows:
+        left -= row
+        for axis in range(len(columns)):  # sums over all vectors that are at least as large
+            ways = np.flip(np.flip(ways, axis).cumsum(axis), axis)
+        ways = np.where(total == left, ways, 0.0)
+    return math.log(ways.flat[0])
+
+
+def _estimate(rows: Array, columns: Array) -> Array:
+    """The rows as if each were spread over the columns by one symmetric Dirichlet-multinomial model."""
+    from scipy.special import gammaln
+
+    n, m, squares = rows.sum(-1), (rows > 0).sum(-1).astype(np.float64), (columns * columns).sum(-1)
+    single = squares == n  # columns of one item: exact
+    above = (columns * (n[:, None] - columns)).sum(-1) * (1 + 1 / m) / np.where(single, 1.0, squares - n)  # alpha - 1
+    # log binom(x + a - 1, x) of rows with alpha, of columns with m, less that of n with m alpha
+    x = np.concatenate([rows, columns, n[:, None]], 1)
+    each = np.broadcast_to(above[:, None], rows.shape), np.broadcast_to(m[:, None] - 1, columns.shape)
+    y = np.concatenate([*each, (m * above + m - 1)[:, None]], 1)
+    ways = log_binomial(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), ways[:, :-1].sum(-1) - ways[:, -1])
+    return np.asarray(value)
+
+
 @measure(
     "entropy",
     source="newman2020",
@@ -214,6 +290,127 @@ def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None 
 
 
 # --- Dirichlet-multinomial reduction ------------------------------------------------------------------------
+#
+# Code lengths of labels by a Dirichlet-multinomial model (an urn), shortest over its concentration.
+#
+# Groups of sizes ``w`` are made of parts of sizes ``p`` in ``q`` kinds. With
+# ``L(x, b) = log(b (b + 1) ... (b + x - 1))`` their labels take
+#
+#     F(a) = sum L(w, q a) - sum L(p, a)
+#
+# nats. In ``log a`` its slope is ``sum G(w, q a) - sum G(p, a)`` with ``G(x, b) = sum over k < x of b / (b + k)``. It
+# is below 0 before the minimum and above 0 after it, or keeps one sign.
+
+
+class Urns(NamedTuple):
+    """Distinct sizes above 0 of each of ``P`` problems, of groups (places 0 to P - 1) and of parts (P to 2 P - 1)."""
+
+    place: Places
+    size: Array
+    weight: Array  # how often it occurs, below 0 for parts
+    kinds: Array  # (P,)
+
+    def sums(self, values: Array) -> Array:
+        """The sum of each problem, ``(P,)``."""
+        problem = self.place % len(self.kinds)
+        return np.asarray(np.bincount(problem, values * self.weight, len(self.kinds)), np.float64)
+
+    def b(self, log_a: Array) -> Array:
+        """``q a`` of groups and ``a`` of parts, ``(2 P,)``."""
+        a = np.exp(log_a)
+        return np.concatenate([self.kinds * a, a])
+
+    def restricted(self, kept: Places) -> "Urns":
+        """These problems alone."""
+        number = np.full(2 * len(self.kinds), -1)
+        number[np.concatenate([kept, kept + len(self.kinds)])] = np.arange(2 * len(kept))
+        place = number[self.place]
+        chosen = place >= 0
+        return Urns(place[chosen], self.size[chosen], self.weight[chosen], self.kinds[kept])
+
+
+def urns(place: Places, size: Places, kinds: Array) -> Urns:
+    """Urns of sizes at places, equal ones merged; zeros are left out."""
+    filled = size > 0
+    place, size = place[filled], size[filled]
+    radix = int(size.max(initial=0)) + 1
+    distinct, times = np.unique(place * radix + size, return_counts=True)
+    place = distinct // radix
+    return Urns(place, (distinct % radix).astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
+
+
+def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, Array]:
+    """The least code length of each problem over ``a`` from ``1 / bound`` (infinite: the limits) to ``bound``.
+
+    Returns it ``(2, P)``, less two lengths that are near: ``n log q`` for ``n`` items, that of evenly distributed
+    labels, and ``entropies``, those of the parts within their groups, ``sum w log w - sum p log p``, to which large
+    groups come near; and the sums of the absolute terms, whose rounding they have.
+    """
+    limit = math.log(min(bound, WIDEST))
+    x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
+    rests = log_gamma_rest(torch.from_numpy(np.stack([x + b, b]))).numpy()
+    more, rest = np.log1p(x / b), rests[0] - rests[1]
+    even = np.where(x > 1, (x + b - 0.5) * more - x + rest, 0.0)
+    large = x * np.log1p(b / x) + (b - 0.5) * more + rest
+    lengths, scales = (
+        np.stack([urns.sums(y) for y in terms])
+        for terms in ((even, large), (np.abs(y) * np.sign(urns.weight) for y in (even, large)))
+    )
+    if math.isinf(bound):
+        of_groups = urns.weight > 0
+        surplus = urns.sums(np.ones_like(urns.size))  # groups less parts
+        groups, items = urns.sums(of_groups.astype(np.float64)), urns.sums(urns.size * of_groups)
+        limits = np.where(surplus == 0, groups - items, 0.0) * np.log(urns.kinds)
+        lengths = np.minimum(lengths, [limits, limits + items * np.log(urns.kinds) - entropies])
+    return lengths, scales
+
+
+def _lowest_points(urns: Urns, limit: float) -> Array:
+    """``log a`` of the least code length of each problem: an end, or where the slope is 0, by Newton's method.
+
+    A step that leaves the bracket, or is more than half of the one before, becomes the middle of the bracket. A problem
+    takes the same steps whatever other problems there are.
+    """
+    low, high = (np.full(len(urns.kinds), end) for end in (-limit, limit))
+    rises, falls = _slopes(urns, low) >= 0, _slopes(urns, high) <= 0
+    lowest = np.where(rises, low, high)
+    left = (~(rises | falls)).nonzero()[0]
+    low, high, reach = low[left], high[left], np.full(len(left), math.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where the share of pairs of items of one kind is that of the urn, (a + 1) / (q a + 1).
+        pairs = urns.size * (urns.size - 1)
+        of_groups, surplus = urns.sums(pairs * (urns.weight > 0))[left], urns.sums(pairs)[left]
+        a = surplus / (urns.kinds[left] * (of_groups - surplus) - of_groups)
+        x = np.clip(np.log(np.where(a > 0, a, math.inf)), low, high)
+        while len(left):
+            part = urns.restricted(left)
+            slope = _slopes(part, x)
+            low, high = np.where(slope < 0, x, low), np.where(slope < 0, high, x)
+            step = x - slope / (slope + _growths(part, x))
+            newton = (low <= step) & (step <= high) & (2 * np.abs(step - x) <= reach)
+            step = np.where(newton, step, (low + high) / 2)
+            lowest[left], reach = step, np.abs(step - x)
+            kept = reach > TOLERANCE
+            left, low, high, x, reach = left[kept], low[kept], high[kept], step[kept], reach[kept]
+    return np.where(rises | falls, lowest, lowest.round(7))  # so that no bit depends on the steps
+
+
+def _slopes(urns: Urns, log_a: Array) -> Array:
+    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
+    return urns.sums(_rises(urns, log_a, torch.digamma))
+
+
+def _growths(urns: Urns, log_a: Array) -> Array:
+    """How fast each slope grows, less the slope."""
+    return urns.sums(_rises(urns, log_a, partial(torch.polygamma, 1)) * urns.b(log_a)[urns.place])
+
+
+def _rises(urns: Urns, log_a: Array, function: Callable[[Tensor], Tensor]) -> Array:
+    """``b (f(x + b) - f(b))`` of each size."""
+    b = urns.b(log_a)
+    own, count = b[urns.place], len(urns.size)
+    values = function(torch.from_numpy(np.concatenate([urns.size + own, b]))).numpy()
+    return np.asarray(own * (values[:count] - values[count:][urns.place]))
 
 
 @cached_on_tables

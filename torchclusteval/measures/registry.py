@@ -9,8 +9,7 @@ from typing import Any, get_args
 
 from torchclusteval.common.checks import is_listable, is_number
 from torchclusteval.common.formatting import brief
-from torchclusteval.measures.aliases import ALIASES, canonical
-from torchclusteval.measures.library_names import elsewhere
+from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere
 from torchclusteval.measures.record import MADE, ONE_SIDED, Family, Measure
 
 _FILES = (

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.measures.assignment import match_dense
+from torchclusteval.measures.assignment import match_dense, match_sparse
 from torchclusteval.measures.coreference import CEAF_M, ceaf_m_f, ceaf_m_precision, ceaf_m_recall, matched_items
 from torchclusteval.measures.matching import largest_matching, majority_of_classes, majority_of_clusters
 from torchclusteval.measures.one_sided import (
@@ -25,7 +25,6 @@ from torchclusteval.measures.one_sided import (
     true_items,
 )
 from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
-from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
 

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
-from torchclusteval.common.checks import check_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers
+from torchclusteval.measures.one_sided import harmonic_mean
 from torchclusteval.overlap.comparison import Comparison, compare, measure, use_partition_measure
 from torchclusteval.overlap.intersections import pair_statistics
 from torchclusteval.overlap.memberships import Memberships
@@ -78,7 +78,7 @@ def extended_bcubed_f(
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.
     """
     precision = extended_bcubed_precision(true, pred, chunk_size=chunk_size)
-    return weighted_f(precision, extended_bcubed_recall(true, pred, chunk_size=chunk_size), alpha)
+    return harmonic_mean(precision, extended_bcubed_recall(true, pred, chunk_size=chunk_size), alpha)
 
 
 @on_one_thread
@@ -143,14 +143,6 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
     """
     shared_classes, shared_clusters = _shared_groups(compare(true, pred), pairs)
     return torch.minimum(shared_classes, shared_clusters).double() / shared_classes
-
-
-def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:
-    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
-    check_number(alpha, "alpha", 0, 1)
-    if alpha in (0, 1):
-        return precision if alpha == 1 else recall
-    return (precision * recall / (alpha * recall + (1 - alpha) * precision)).masked_fill(precision * recall == 0, 0.0)
 
 
 def _shared_groups(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:

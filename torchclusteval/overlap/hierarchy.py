@@ -17,7 +17,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.integers import read_integers
-from torchclusteval.overlap.linkage import check_linkage
+from torchclusteval.overlap.inputs import check_linkage
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at
 from torchclusteval.tables import ContingencyTables

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from torchclusteval.measures.sparse_assignment import sparse_max_assignment
-from torchclusteval.overlap.bcubed import weighted_f
+from torchclusteval.measures.assignment import sparse_max_assignment
+from torchclusteval.measures.one_sided import harmonic_mean
 from torchclusteval.overlap.comparison import Comparison, compare, measure
 from torchclusteval.overlap.intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
@@ -54,7 +54,7 @@ def overlap_purity_f(
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
     """
     purity = overlap_purity(true, pred, chunk_size=chunk_size)
-    return weighted_f(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
+    return harmonic_mean(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
 
 
 @measure("amigo2009", example="0.8333")

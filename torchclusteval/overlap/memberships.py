@@ -18,7 +18,7 @@ from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.integers import read_integers
 from torchclusteval.labels.shapes import counts_up
 from torchclusteval.labels.sources import pandas_index
-from torchclusteval.overlap import inputs, linkage
+from torchclusteval.overlap import inputs
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
 
 _GROUPS = "a mapping from groups to items, or a list of groups"
@@ -168,7 +168,7 @@ class Memberships:
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
         listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
-        if linkage.seems_linkage(listed):
+        if inputs.seems_linkage(listed):
             got = "a linkage matrix, (n - 1, 4) numbers (cut it: Memberships.from_linkage(Z, heights=[...]))"
             raise ValueError(f"paths: expected the path of each item from the top; got {got}")
         prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
@@ -200,8 +200,8 @@ class Memberships:
         Raises:
             ValueError: ``Z`` is no linkage matrix; no height, one that is not a number, or one given twice.
         """
-        levels, merges = linkage.check_heights(heights), linkage.check_linkage(Z)
-        cuts = np.stack([linkage.cut(merges, level) for level in levels], 1)  # (n, heights)
+        levels, merges = inputs.check_heights(heights), inputs.check_linkage(Z)
+        cuts = np.stack([inputs.cut(merges, level) for level in levels], 1)  # (n, heights)
         labels = [
             (level, number) for level, k in zip(levels, cuts.max(0).tolist(), strict=True) for number in range(k + 1)
         ]

@@ -225,8 +225,6 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
-    if not tables.batch_shape and tables.layout == "dense":
-        return [value_of(measure, tables.batch_shape, tables) for measure in measures]
     functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
 
     def values(part: ContingencyTables) -> list[Tensor]:
@@ -371,9 +369,6 @@ def pool(
     """The scores of ``pooled``, and the sums that they follow from."""
     check_tables(tables)
     chosen = with_zero_division(select(measures), zero_division)
-    if not tables.batch_shape:
-        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
-        raise ValueError(f"tables: {expected}; got a single table")
     check_are_groups(tables)
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
@@ -391,7 +386,10 @@ def pool(
 
 
 def check_are_groups(tables: ContingencyTables) -> None:
-    """Raise where the last batch dimension holds clusterings of the same items, as far as tables of labels show it."""
+    """Raise for a single table, and where tables of labels show that they are of clusterings of the same items."""
+    if not tables.batch_shape:
+        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
+        raise ValueError(f"tables: {expected}; got a single table")
     classes = None if tables.groups is not None or tables.batch_shape[-1] < 2 else tables.classes
     if classes is None or classes.ndim > 1:
         return

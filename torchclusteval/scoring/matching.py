@@ -18,9 +18,15 @@ from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, check_found, find_groups, names_of_groups, new_labels, rename
-from torchclusteval.measures.assignment import TIE_TOLERANCE, flatten_batch, match_dense, owner_of
-from torchclusteval.measures.greedy_assignment import greedy_columns, sparse_match_greedily
-from torchclusteval.measures.sparse_assignment import match_sparse
+from torchclusteval.measures.assignment import (
+    TIE_TOLERANCE,
+    flatten_batch,
+    greedy_columns,
+    match_dense,
+    match_sparse,
+    owner_of,
+    sparse_match_greedily,
+)
 from torchclusteval.scoring.breakdown import GroupRows, OfGroups
 from torchclusteval.tables import ContingencyTables, check_tables
 

@@ -21,7 +21,6 @@ from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables, with_zero_division
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import all_gather_objects, group_ranks, rank_and_size
-from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
 
@@ -392,16 +391,6 @@ class ContingencyAccumulator:
         tables = self._all().tables()
         tables.names = self._names
         return tables
-
-    @_locked
-    def _add_cells(self, cells: LabelledCells, n_considered: Tensor) -> "ContingencyAccumulator":
-        """Add cells of whole-number labels and the ``(*batch,)`` items behind them; for accumulators without sizes."""
-        state = self._state
-        assert isinstance(state, GrowingState)
-        self._adopt_device(cells.counts.device)
-        self._has_groups = False
-        state.add_cells(cells.to(self.device), n_considered.to(self.device))
-        return self
 
     @_locked
     def reset(self) -> "ContingencyAccumulator":

@@ -29,22 +29,22 @@ class LabelVocabulary:
 
     def numbers(self, side: EncodedLabels) -> Tensor:
         """The number of each code of a chunk, ``(size,)``, or ``(B, size)`` where codes differ by table."""
-        if side.group_labels is None:
+        labels = side.group_labels
+        if labels is None:
             return torch.arange(side.size, device=side.codes.device)
-        self._expect(kind_of(side.group_labels))
-        flat = side.group_labels.reshape(-1, side.group_labels.shape[-1])
-        if isinstance(flat, np.ndarray):
-            numbers = torch.from_numpy(self.tokens.numbers_of(flat.reshape(-1).tolist())).reshape(flat.shape)
+        self._expect(kind_of(labels))
+        if isinstance(labels, np.ndarray):
+            numbers = torch.from_numpy(self.tokens.numbers_of(labels.reshape(-1).tolist())).reshape(labels.shape)
         else:
-            numbers = flat.view(torch.int64) if flat.dtype == torch.uint64 else flat.long()
-        return (numbers if len(flat) > 1 else numbers[0]).to(side.codes.device)
+            numbers = labels.view(torch.int64) if labels.dtype == torch.uint64 else labels.long()
+        return (numbers if numbers.dim() == 1 else numbers.flatten(0, -2)).to(side.codes.device)
 
     def numbers_of(self, side: EncodedLabels, batch: Tensor, codes: Tensor) -> Tensor:
         """The numbers of labels, ``(Z,)``, by their codes in a chunk."""
         if not len(codes):
             return codes
         found = codes
-        if side.group_labels is not None:
+        if side.labels is not None:
             numbers = self.numbers(side)
             found = numbers[codes] if numbers.dim() == 1 else numbers[batch, codes]
         if side.absent is None:

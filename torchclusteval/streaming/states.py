@@ -217,14 +217,6 @@ class GrowingState:
         by_group = considered.reshape(self._size, groups.size).mT.to(self._considered.dtype)
         self._considered = self._considered.index_add(0, numbers, by_group)
 
-    @on_one_thread
-    def add_cells(self, cells: LabelledCells, n_considered: Tensor) -> None:
-        """Add cells whose labels are whole numbers."""
-        for side in self._sides:
-            side.update("integer", [])
-        self.cells.add(cells)
-        self._considered = self._considered + n_considered.reshape(-1)
-
     def expect_kinds_of(self, other: "GrowingState") -> None:
         """Take the labels that another state takes, and no others."""
         for side, its in zip(self._sides, other._sides, strict=True):
@@ -404,7 +396,8 @@ class GrowingState:
         _expect_tensor(state, "cells", (*getattr(cells, "shape", ())[:1], 4), torch.int64)
         loaded = LabelledCells.unpack(cells.to(self.device), self._considered.dtype)
         for side, labels in zip(self._sides, (loaded.classes, loaded.clusters), strict=True):
-            side.rank(labels)  # which refuses those that the side cannot have
+            if side.kind != "integer" or side.size is not None:
+                side.rank(labels)  # which refuses those that the side cannot have
         self.cells.add(loaded)
         self._considered = state["considered"].to(self.device, copy=True).reshape(self._considered.shape)
 

@@ -202,10 +202,13 @@ class ClusteringMetric(Metric):
     def tables(self) -> ContingencyTables:
         """The table of all items so far on this rank (within ``sync_context``: on all ranks)."""
         accumulator = ContingencyAccumulator(**self._options, device=self.device)
+        state: dict[str, Any]
         if self._sized:
-            accumulator.load_state_dict({"counts": self.counts, "considered": self.items[0]})
+            state = {"counts": self.counts}
         else:
-            accumulator._add_cells(_labelled(_joined(_parts(self.cells), self.device)), self.items[0])
+            labels = {"kind": "integer", "words": []}
+            state = {"cells": _of_table_0(_parts(self.cells), self.device), "classes": labels, "clusters": labels}
+        accumulator._state.load_state_dict(state | {"considered": self.items[0]})
         return accumulator.tables()
 
     @property
@@ -218,8 +221,8 @@ class ClusteringMetric(Metric):
         codes = any(self._options[name] is not None for name in ("num_classes", "num_clusters"))
         if self._has_warned or not codes or self._enable_grad:
             return
-        counted = self.counts if self._sized else _joined(_parts(self.cells), self.device)[:, 2]
-        excluded = int(self.items[1] - counted.sum())
+        parts = [self.counts] if self._sized else [part[:, 2] for part in _parts(self.cells)]
+        excluded = int(self.items[1]) - sum(int(part.sum()) for part in parts)
         if excluded > 0:
             self._has_warned = True
             sizes = ", ".join(f"{name}={self._options[name]}" for name in ("num_classes", "num_clusters"))
@@ -346,7 +349,8 @@ class ClusteringMetric(Metric):
         """All parts merged once the later ones outgrow the first, which is merged."""
         first, *waiting = cells
         if len(waiting) > _MAX_WAITING_PARTS or sum(map(len, waiting)) > max(_MAX_WAITING_CELLS, len(first)):
-            return [_labelled(_joined(cells, first.device)).merged().pack()[:, 1:].contiguous()]
+            merged = LabelledCells.unpack(_of_table_0(cells, first.device), torch.int64).merged()
+            return [merged.pack()[:, 1:].contiguous()]
         return cells
 
 
@@ -355,9 +359,6 @@ def _parts(cells: Tensor | list[Tensor]) -> list[Tensor]:
     return [part for part in (cells if isinstance(cells, list) else [cells]) if getattr(part, "ndim", 2) == 2]
 
 
-def _joined(parts: list[Tensor], device: torch.device) -> Tensor:
-    return torch.cat([part.to(device) for part in parts])
-
-
-def _labelled(cells: Tensor) -> LabelledCells:
-    return LabelledCells.unpack(torch.nn.functional.pad(cells, (1, 0)), torch.int64)  # of table 0
+def _of_table_0(parts: list[Tensor], device: torch.device) -> Tensor:
+    """All cells, with the number of the table, as accumulators save them."""
+    return torch.nn.functional.pad(torch.cat([part.to(device) for part in parts]), (1, 0))

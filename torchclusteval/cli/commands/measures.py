@@ -11,10 +11,8 @@ from itertools import groupby
 from torchclusteval.cli.commands.checks import parse_measure
 from torchclusteval.cli.options import terminal_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.measures.aliases import ALIASES, canonical
-from torchclusteval.measures.library_names import elsewhere, library_names
-from torchclusteval.measures.record import Measure
-from torchclusteval.measures.references import REFERENCES
+from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere, library_names
+from torchclusteval.measures.record import REFERENCES, Measure
 from torchclusteval.measures.registry import DEFAULT, MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 

@@ -52,6 +52,8 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
             tests = permutation_test(
                 tables, directed, arguments.resamples, rng=seed, keep_resamples=keep, progress=progress
             )
+        for note in tests.notes:
+            print_note(f"note: {note}")
         for name, test in tests.items():
             columns[name]["p"] = test.p_value.cpu().numpy()
     return Uncertainty(columns, tests, level)

@@ -70,7 +70,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     kept = set(pick(titles, titles, asked.columns, asked.exclude))
     first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
     chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
-    with progress_bar("reading", in_bytes=True) as progress:
+    with progress_bar("reading") as progress:
         columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join([part[0].table for part in columns], columns, asked)
     return [
@@ -101,7 +101,7 @@ def hold_table(
         raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
     table, first = open_one(asked, named), list(named.values())
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
-    with progress_bar("reading", in_bytes=True) as progress:
+    with progress_bar("reading") as progress:
         distinct = dict.fromkeys([*first, *names])
         held = hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
     rows = held.pop() if not held[-1].title else None

@@ -66,7 +66,7 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
 
 
 def _progress(rank: int) -> Any:
-    return progress_bar("reading", in_bytes=True) if rank == 0 else nullcontext()
+    return progress_bar("reading") if rank == 0 else nullcontext()
 
 
 class _Count:
