@@ -185,6 +185,7 @@ def test_difference_is_the_paired_bootstrap(folder: Path, run: Any) -> None:
     shown = run(*words, "--correction", "holm", "--format", "json", "--sort", "vi")
     assert shown.err == (
         "torchclusteval: note: drawn: items; intervals are of more items of the same classes\n"
+        "torchclusteval: note: p-values stop at 0.002: --resamples 1999 take them to 0.001\n"
         "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
     )
     rows = shown.scores
