@@ -118,16 +118,14 @@ def gather(
         found |= {"tables": tables, "scores": scores}
         generator = seeded(rng)
         level = 1 - options.confidence_level
-        if labels.groups is None:
-            ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
-            found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=options.resample)
-        else:
+        if labels.groups is not None:
             found["by_group"] = by[lead.name][order[0]]
             found["pooled"] = None if lead.parts is None else pooled(tables, [lead])
             whole = ContingencyTables.from_labels(labels.true, labels.codes, mask=labels.scored(), item_dims=1)
             found["together"] = evaluate_tables(whole, [lead])
             ranked_values = by[lead.name][order[:MAX_RANKED]]
             found["intervals"] = over_groups(ranked_values, lead, options.n_resamples, level, generator)
+    first, same = list[int](), torch.zeros(0, dtype=torch.bool)
     if others := order[1:MAX_COMPARED]:
         found["agreement"] = _agreement(labels, order[:MAX_COMPARED], lead)
         apart = labels.apart()
@@ -137,9 +135,7 @@ def gather(
             pairs = ContingencyTables.from_labels(codes[order[0]], codes[others], mask=both, item_dims=1)
             found["same"] = same = pairs.identical & (pairs.n_items > 0)
             first = same_codes(codes[others], apart.scored(others))
-            if labels.groups is None:
-                found["differences"] = _differences(labels, order, lead, options, generator, first, same)
-            else:
+            if labels.groups is not None:
                 compared = by[lead.name][order[:MAX_COMPARED]]
                 found["differences"] = differences_over_groups(
                     compared, lead, options.n_resamples, level, generator, first, same
@@ -148,6 +144,8 @@ def gather(
         stability = cluster_stability(codes[order[0]][stable], codes[others][:, stable], kept[others][:, stable])
         names = np.array(apart.clusters(order[0]), dtype=object)[stability.labels.tolist()]
         found["stability"] = replace(stability, labels=names)
+    if labels.true is not None and labels.groups is None:
+        found |= _resampled(labels, order, found["tables"], lead, options, seeded(rng), first, same)
     return Evidence(order, lead, **found)
 
 
@@ -179,6 +177,29 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
     matrix = torch.stack(rows)
     items = torch.full(matrix.shape, codes.shape[1], device=matrix.device)
     return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
+
+
+def _resampled(
+    labels: Labelling,
+    order: list[int],
+    tables: ContingencyTables,
+    lead: Measure,
+    options: BootstrapOptions,
+    generator: torch.Generator | None,
+    first: list[int],
+    same: Tensor,
+) -> dict[str, Any]:
+    """Intervals and differences by draws of one unit: classes where these are the default for any of them."""
+    ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
+    found: dict[str, Any] = {}
+    for unit in (options.resample, "classes"):
+        found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=unit)
+        if len(order) > 1:
+            compared = replace(options, resample=unit)
+            found["differences"] = _differences(labels, order, lead, compared, generator, first, same)
+        if {x.settings["resampled"] for x in found.values()} in ({"items"}, {"classes"}):
+            break
+    return found
 
 
 def _differences(
