@@ -12,7 +12,6 @@ from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
-from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
@@ -145,7 +144,7 @@ def gather(
         names = np.array(apart.clusters(order[0]), dtype=object)[stability.labels.tolist()]
         found["stability"] = replace(stability, labels=names)
     if labels.true is not None and labels.groups is None:
-        found |= _resampled(labels, order, found["tables"], lead, options, seeded(rng), first, same)
+        found |= _resampled(labels, found["tables"], order, lead, options, rng, first, same)
     return Evidence(order, lead, **found)
 
 
@@ -181,52 +180,38 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
 
 def _resampled(
     labels: Labelling,
-    order: list[int],
     tables: ContingencyTables,
+    order: list[int],
     lead: Measure,
     options: BootstrapOptions,
-    generator: torch.Generator | None,
+    rng: Rng,
     first: list[int],
     same: Tensor,
 ) -> dict[str, Any]:
     """Intervals and differences by draws of one unit: classes where these are the default for any of them."""
-    ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
-    found: dict[str, Any] = {}
+    ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
+    found, generator = dict[str, Any](), seeded(rng)
     for unit in (options.resample, "classes"):
-        found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=unit)
-        if len(order) > 1:
-            compared = replace(options, resample=unit)
-            found["differences"] = _differences(labels, order, lead, compared, generator, first, same)
+        found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=generator, resample=unit)
+        if others:
+            compared = paired_bootstrap(
+                labels.true,
+                labels.codes[order[0]],
+                labels.codes[others],
+                [lead],
+                max(options.n_resamples, needed(len(others), 1 - level)),
+                level,
+                rng=generator,
+                resample=unit,
+                keep_resamples=True,
+                mask=labels.scored(order[0]) & labels.scored(others),
+                item_dims=1,
+            )
+            compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
+            found["differences"] = with_intervals(compared, lead, first, same)
         if {x.settings["resampled"] for x in found.values()} in ({"items"}, {"classes"}):
             break
     return found
-
-
-def _differences(
-    labels: Labelling,
-    order: list[int],
-    lead: Measure,
-    options: BootstrapOptions,
-    generator: torch.Generator | None,
-    first: list[int],
-    same: Tensor,
-) -> ResultsByMeasure[Difference]:
-    others = order[1:MAX_COMPARED]
-    found = paired_bootstrap(
-        labels.true,
-        labels.codes[order[0]],
-        labels.codes[others],
-        [lead],
-        max(options.n_resamples, needed(len(others), 1 - options.confidence_level)),
-        options.confidence_level,
-        rng=generator,
-        resample=options.resample,
-        keep_resamples=True,
-        mask=labels.scored(order[0]) & labels.scored(others),
-        item_dims=1,
-    )
-    found = replace(found, clusterings=tuple(labels.names[i] for i in others))
-    return with_intervals(found, lead, first, same)
 
 
 class Best(NamedTuple):
