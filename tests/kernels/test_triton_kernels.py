@@ -14,7 +14,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,13 @@ from torch import Tensor
 
 import torchclusteval as tce
 import torchclusteval.measures.sums
+from tests.support.exact_information import exact_share
 from tests.support.label_cases import CASES, Case, make
 from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval.cells import sums
 from torchclusteval.common import kernels
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.blocks import pair_rows
-from torchclusteval.measures import expected_on_device
 
 pytestmark = [
     pytest.mark.slow,
@@ -223,22 +222,6 @@ SIZES = (  # of classes and of clusters
     ([20_000, 80_000], [500, 99_500]),
     ([6_000_000, 3_999_000, 1000], [5_000_000, 4_999_999, 1]),
 )
-
-
-@cache
-def exact_share(a: int, b: int, n: int) -> tuple[Any, Any]:
-    """The share of two sizes in the expected information, and the sum of its absolute terms."""
-    low, high = max(1, a + b - n), min(a, b)
-    mean = mpf(a) * b / n
-    reach = int(14 * mpmath.sqrt(mean * (1 - mpf(a) / n) * (1 - mpf(b) / n))) + 60
-    first, last = max(low, int(mean) - reach), min(high, int(mean) + reach)
-    p = mpmath.binomial(a, first) * mpmath.binomial(n - a, b - first) / mpmath.binomial(n, b)
-    total = terms = mpf(0)
-    for x in range(first, last + 1):
-        term = p * x / n * mpmath.log(mpf(n) * x / (mpf(a) * b))
-        total, terms = total + term, terms + abs(term)
-        p = p * ((a - x) * (b - x)) / ((x + 1) * (n - a - b + x + 1))
-    return total, terms
 
 
 def check_expected() -> int:
@@ -482,5 +465,4 @@ TASKS: dict[str, Callable[[], int]] = {
 
 if __name__ == "__main__":
     mpmath.mp.dps = 50
-    assert expected_on_device.WIDE == 300
     print(json.dumps({name: TASKS[name]() for name in sys.argv[1:]}))

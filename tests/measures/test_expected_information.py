@@ -9,6 +9,7 @@ import mpmath
 import pytest
 import torch
 
+from tests.support.exact_information import exact_share
 from torchclusteval.measures import expected_mutual_info, hypergeometric_means
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information, pair_information
 
@@ -67,6 +68,19 @@ def test_extreme_sizes_equal_exact_arithmetic(n):
         for b in (ones, block, halves, lopsided):
             value = expected_mutual_information(torch.tensor(a), torch.tensor(b)).item()
             assert abs(value - exact(a, b)) < 1e-15
+
+
+@pytest.mark.parametrize("mean", [130, 140.001, 200, 600, 3999, 4000.001, 30_000])
+def test_large_means_equal_exact_arithmetic(mean):
+    """To 1e-13 of the sum of absolute terms: where windows end and moments begin, and of groups of nearly all items."""
+    for n in (5000, 10**5, 3 * 10**6):
+        root = math.isqrt(math.ceil(mean * n)) + 1
+        for a in {a for a in (math.ceil(1.5 * mean), root, n // 2, n - 3) if mean < a < n}:
+            b = math.ceil(mean * (n - 1) / (a - 1)) + 1
+            if b < n:
+                expected, terms = exact_share(a, b, n)
+                value = pair_information(*(torch.tensor([x]) for x in (a, b, n))).item()
+                assert abs(value - expected) <= 1e-13 * terms, (a, b, n)
 
 
 def test_equals_the_mean_over_all_permutations():
@@ -162,7 +176,7 @@ def test_threads_and_pieces_change_no_bit(n, monkeypatch):
     before = torch.get_num_threads()
     one = expected_mutual_information(a, b).item()
     monkeypatch.setattr(expected_mutual_info, "CPU_PIECE_TERMS", 512)
-    monkeypatch.setattr(hypergeometric_means, "PIECE_TERMS", 100)
+    monkeypatch.setattr(hypergeometric_means, "PIECE_PAIRS", 3)
     assert one == expected_mutual_information(a, b).item()
     try:
         torch.set_num_threads(3)

@@ -115,11 +115,7 @@ def share_gradient(
 ) -> Tensor:
     """The maxima of groups of numbers, with a gradient that the largest numbers of a group share evenly.
 
-    Args:
-        x: the numbers.
-        maximum: gives the largest number of each group.
-        broadcast: gives each number the value of its group.
-        add: sums the numbers of each group.
+    ``broadcast`` gives each number the value of its group, ``add`` sums the numbers of each group.
     """
     if not x.requires_grad:
         return maximum(x)

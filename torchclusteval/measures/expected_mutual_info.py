@@ -9,8 +9,8 @@ Three facts make this exact and fast:
 
 * probabilities are products of ratios of neighbours, normalised by their own sum, so no log-factorial is ever
   subtracted from another;
-* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and of a long
-  window every ``h``-th term is enough (:mod:`torchclusteval.measures.hypergeometric_means`);
+* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and where the mean is
+  large a series in moments takes the place of the window (:mod:`torchclusteval.measures.hypergeometric_means`);
 * in windows where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
   in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
 
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.common.numerics import SUM_BLOCK, sum_padding_invariant
-from torchclusteval.measures.hypergeometric_means import moments, wide_means
+from torchclusteval.measures.hypergeometric_means import LEAST_MEAN, large_means, moments
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -47,7 +47,6 @@ PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
 MAX_KEPT_SIZES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
-LONG_REACH = 160  # beyond this reach of a window strides save more than they cost
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
 
@@ -234,22 +233,21 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array, device: torch.device) -> Ar
         return _of_few_items(a, b, n, area, device)
     if few.any():
         return _divide(few, a, b, n, device)
+    large = moments(a, b, n)[0] >= LEAST_MEAN
+    if large.all():
+        return large_means(a, b, n) * (area / (n * n))
+    if large.any():
+        return _divide(large, a, b, n, device)
     least = a + b - (n + 1)
     first = np.maximum(least, 0)
     last = np.minimum(a, b)
     rate, share = n / area, area / (n * n)
     reach = _reach(a, b, n)
-    wide = reach > LONG_REACH
     centred = (area >= n).astype(np.float64)
-    if wide.all():
-        mean = wide_means(np.minimum(a, b), np.maximum(a, b), n, reach, centred, device)
-    elif wide.any():
-        return _divide(wide, a, b, n, device)
-    else:
-        mode = np.floor(area / (n + 1))
-        first = np.maximum(first, mode - reach)
-        last = np.minimum(last, mode + reach + 1)
-        mean = _narrow_means([a, b, least, first, rate], last - first, centred, device)
+    mode = np.floor(area / (n + 1))
+    first = np.maximum(first, mode - reach)
+    last = np.minimum(last, mode + reach + 1)
+    mean = _narrow_means([a, b, least, first, rate], last - first, centred, device)
     return mean * share + centred * ((n - a) * (n - b)) / (n * n * (n - 1))
 
 

@@ -1,8 +1,7 @@
 """Expected mutual information on a device in one launch, without waiting for it: as many terms for every pair of sizes.
 
 The torch operations here take the windows of :mod:`torchclusteval.measures.expected_mutual_info` at their largest
-width where the variance is at most ``WIDE``, and the strides of :mod:`torchclusteval.measures.hypergeometric_means`
-beyond.
+width, and from ``LEAST_MEAN`` on the series of :mod:`torchclusteval.measures.hypergeometric_means`.
 """
 
 import torch
@@ -10,12 +9,10 @@ from torch import Tensor
 
 from torchclusteval.common import kernels
 from torchclusteval.common.threads import pieces
-from torchclusteval.measures import hypergeometric_means
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
+from torchclusteval.measures.hypergeometric_means import LEAST_MEAN, MORE_MOMENTS, mean_by_moments, moments
 
-WIDE = 300.0
-REACH = 168  # of a window at this variance
-SIDE = 20  # strides on each side of the mean that hold what counts
+REACH = 120  # of a window at a variance of ``LEAST_MEAN``
 PIECE_TERMS = 1 << 22  # worked on at a time
 MOST_PAIRS = 1 << 20
 PART_CELLS = 1 << 10  # that one program of the kernel works on
@@ -60,9 +57,7 @@ def _of_pairs(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     uncertain = (a > 0) & (b > 0) & (a < n) & (b < n)  # else padding, or a group of all items, which tells nothing
     a, b, n = a.where(uncertain, 1.0), b.where(uncertain, 1.0), n.where(uncertain, 2.0)
     area, least = a * b, a + b - (n + 1)
-    mean = (a - 1) * (b - 1) / (n - 1)
-    variance = mean * ((n - a) * (n - b) / ((n - 1) * (n - 2).clamp(min=1)))
-    rate, centred = n / area, (area >= n).double()
+    centred = (area >= n).double()
     mode = torch.floor(area / (n + 1))
     k = torch.arange(2 * REACH + 2, device=a.device).unsqueeze(1)
     m = k + torch.maximum(least, mode - REACH).clamp(min=0)  # (terms, P)
@@ -70,17 +65,14 @@ def _of_pairs(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     weight = torch.cumprod(torch.where(k > 0, ratio, 1.0), 0)
     d = ((m + 1) * n - area) / area
     near = ((torch.log1p(d) - centred * d) * weight).sum(0) / weight.sum(0)
-    step = torch.floor(2 * torch.pi / torch.arccos(1 - hypergeometric_means.LOG_ALIAS / variance.clamp(min=WIDE)))
-    start, terms = torch.floor(mean) - mean - SIDE * step, torch.full_like(mean, 2 * SIDE + 1)
-    means = mean, a - 1 - mean, b - 1 - mean, n + 1 - a - b + mean
-    columns = torch.stack([start, step, terms, rate, mean, centred, *means])
-    far = hypergeometric_means._means(columns, 2 * SIDE + 1)
-    value = torch.where(variance > WIDE, far, near) * (area / (n * n)) + centred * (n - a) * (n - b) / (n * n * (n - 1))
-    return torch.where(uncertain, value, 0.0)
+    near = near + centred * (n - a) * (n - b) / (area * (n - 1))
+    far = mean_by_moments(a, b, n, *MORE_MOMENTS, torch)
+    value = torch.where(moments(a, b, n)[0] < LEAST_MEAN, near, far)
+    return torch.where(uncertain, value * (area / (n * n)), 0.0)
 
 
 def _sample(device: torch.device) -> kernels.Arguments:
-    """Small tables, padding, a single group, no items, and windows on both sides of ``WIDE``."""
+    """Small tables, padding, a single group, no items, and means on both sides of ``LEAST_MEAN``."""
     classes = [[5, 7, 0], [12, 0, 0], [0, 0, 0], [700, 900, 3], [40_000, 1_000_000, 9]]
     clusters = [[3, 9, 0, 0], [1, 11, 0, 0], [0, 0, 0, 0], [1, 2, 800, 800], [1_000_000, 9, 40_000, 0]]
     sizes = [torch.tensor(x, device=device) for x in (classes, clusters)]

@@ -1,87 +1,71 @@
-"""Expectations over wide hypergeometric distributions from about forty terms, however wide they are.
+"""Expected logarithms over hypergeometric distributions with large means, by a series in central moments."""
 
-A hypergeometric variable ``X`` is a sum of independent indicators, so at the angle ``t`` its characteristic function
-is below ``exp(-variance (1 - cos t))``. By Poisson's formula a sum over every ``h``-th value then differs from the
-sum over all of them by that factor at ``t = 2 pi / h``: below rounding for ``h`` up to two thirds of the standard
-deviation.
-
-With the four counts ``c`` of the 2 x 2 table that ``X`` belongs to, their means ``e`` and Stirling's series ``S``,
-
-    log p(X) = constant - sum over the four of (c + 1/2) log1p((c - e) / e) + S(c),
-
-since the means are those of independence. The constant falls out when the weights are divided by their sum.
-"""
-
+from math import comb
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-LOG_ALIAS = 43.0  # minus the log of the error of leaving values out
-LEAST_COUNT = 16.0  # four terms of Stirling's series are exact to 1e-14 from here
-SIGNS = (1.0, -1.0, -1.0, 1.0)  # of M in the four counts
-PIECE_TERMS = 1 << 14  # terms held at once
-DEVICE_PIECE_TERMS = 1 << 20
+LEAST_MEAN = 140.0
+MORE_MOMENTS = 20, 3  # moments that give the logarithm, and odd lags of their recurrence that count
+FEW_MOMENTS = 8, 2  # from ``FEW_FROM`` on
+FEW_FROM = 4000.0
+PIECE_PAIRS = 1 << 11  # whose moments are held at once
 
 Array = NDArray[np.float64]
 
 
-def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, device: torch.device) -> Array:
-    """Means of ``log(1 + d) - centred d`` over ``M``, with ``d = (M + 1) n / (a b) - 1``.
+def large_means(a: Array, b: Array, n: Array) -> Array:
+    """Means ``(P,)`` of ``log((M + 1) n / (a b))`` where that of ``M`` is at least ``LEAST_MEAN``.
 
-    Each of the four means is at least the variance. Of a reach above 160 the variance is above 270, and the values
-    that count stay among counts above 100, which Stirling's series covers.
-
-    Sizes of classes and clusters, reach (values on both sides of the mean that count) and ``centred`` (0 or 1) are
-    ``(P,)``, items ``(P,)`` or ``(1,)``.
+    Sizes of classes and clusters are ``(P,)``, items ``(P,)`` or ``(1,)``. The error is below 4e-14 of the mean of
+    absolute logarithms.
     """
-    mean, variance = moments(a, b, n)
-    step = stride(variance)
-    sides = np.ceil(reach / step)  # terms on each side
-    start = np.floor(mean) - sides * step
-    terms = 2 * sides + 1
-    width = int(terms.max())
-    means = (mean, a - 1 - mean, b - 1 - mean, n + 1 - a - b + mean)
-    columns = np.stack(np.broadcast_arrays(start - mean, step, terms, n / (a * b), mean, centred, *means))
-    result = np.empty(columns.shape[1])
-    on_host = device.type == "cpu"
-    piece = (PIECE_TERMS if on_host else DEVICE_PIECE_TERMS) // width
-    for at in range(0, len(result), piece):
-        part = columns[:, at : at + piece]
-        value = _means(part, width) if on_host else _means(torch.from_numpy(part).to(device), width).cpu().numpy()
-        result[at : at + piece] = value
+    few, result = moments(a, b, n)[0] >= FEW_FROM, np.empty_like(a)
+    for chosen, orders in ((few, FEW_MOMENTS), (~few, MORE_MOMENTS)):
+        pairs = np.flatnonzero(chosen)
+        for at in range(0, len(pairs), PIECE_PAIRS):
+            part = pairs[at : at + PIECE_PAIRS]
+            result[part] = mean_by_moments(a[part], b[part], float(n[0]) if len(n) == 1 else n[part], *orders, np)
     return result
 
 
-def stride(variance: Any) -> Any:
-    """How far apart the values may be; from a variance of about 50 on."""
-    return np.floor(2 * np.pi / np.arccos(1 - LOG_ALIAS / variance))
-
-
-def moments(a: Array, b: Array, n: Array) -> tuple[Array, Array]:
+def moments(a: Any, b: Any, n: Any) -> tuple[Any, Any]:
     """Mean and variance of ``M ~ Hypergeometric(n - 1; a - 1, b - 1)``."""
     mean = (a - 1) * (b - 1) / (n - 1)
     return mean, mean * ((n - a) * (n - b) / ((n - 1) * (n - 2)))
 
 
-def _means(data: Any, width: int) -> Any:
-    """Means ``(P,)`` from columns ``(10, P)``; arrays or tensors."""
-    xp: Any = np if isinstance(data, np.ndarray) else torch
-    start, step, terms, rate, mean, centred = data[:6]
-    k = (np.arange(width) if xp is np else torch.arange(width, device=data.device))[:, None]
-    t = start + step * k  # (width, P): M less its mean
-    log_p = 0.0
-    for expected, sign in zip(data[6:], SIGNS, strict=True):
-        shift = t * sign
-        # Beyond the terms that count anything finite will do.
-        relative = (shift / expected).clip(-0.999)
-        inverse = 1 / (shift + expected).clip(LEAST_COUNT / 2)
-        square = inverse * inverse
-        series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
-        log_p = log_p - xp.log1p(relative) * (shift + (expected + 0.5)) - series
-    weight = xp.exp(log_p) * (k < terms)
-    d = (t * rate + ((mean + 1) * rate - 1)).clip(-0.999)
-    summand = (xp.log1p(d) - centred * d) * weight
-    sums = xp.concatenate((summand, weight), 1).sum(0)  # row by row, which NumPy does not do for a single column
-    return sums[: len(rate)] / sums[len(rate) :]
+def mean_by_moments(a: Any, b: Any, n: Any, order: int, lags: int, xp: Any) -> Any:
+    """``log1p(E d) + E log1p(z)`` with ``z = (M - mean) / (mean + 1)``, from the moments ``q[k] = E (2 M - 2 mean)^k``.
+
+    With ``y = M - mean`` and the means ``A``, ``B``, ``C`` and ``D`` of the other cells and this one, where
+    ``A B = C D``, ratios of neighbours give ``E (A - y) (B - y) (2 y + 1)^k = E (C + y) (D + y) (2 y - 1)^k``: each
+    moment by those before it, in terms that fall with the width, of which the first few ``lags`` count. Arrays or
+    tensors.
+    """
+    items = n - 1
+    mean = (a - 1) * (b - 1) / items
+    left, right = (a - 1) * (n - b) / items, (b - 1) * (n - a) / items
+    spread = left * right * (4 / items)
+    skew = (2 * (left + right) - items) / items
+    q: list[Any] = [1.0, 0.0, spread * (items / (items - 1))]
+    for k in range(2, order):
+        even, odd = k * q[k - 1], k * q[k]
+        rest = (comb(k, 2) - comb(k, 3) / items) * q[k - 1]
+        for lag in range(3, min(2 * lags, k + 1), 2):
+            even += comb(k, lag) * q[k - lag]
+            odd += comb(k, lag) * q[k + 1 - lag]
+            if lag < 2 * lags - 1:
+                rest += comb(k, lag + 1) * q[k - lag]
+        moment = spread * even
+        moment -= skew * odd
+        moment -= rest
+        moment *= items / (items - k)
+        q.append(moment)
+    scale = -0.5 / (mean + 1)
+    total = q[order] / -order
+    for k in range(order - 1, 1, -1):
+        total *= scale
+        total -= q[k] / k
+    return xp.log1p((n - a) * (n - b) / ((n - 1) * (a * b))) + total * (scale * scale)

@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 
 from torchclusteval.common.numerics import log_gamma_rest
-from torchclusteval.measures.hypergeometric_means import stride
 
 Array = NDArray[np.float64]
 
 REACH = 10.0  # standard deviations, beyond which terms are below rounding
 FULL_SPREAD = 50.0  # standard deviation below which all angles count
+LOG_ALIAS = 43.0  # minus the log of the error of leaving values out
 LEAST_SPREAD = 50.0  # variance of the sizes from which every h-th is enough
 NEGLIGIBLE = 1e-19  # share of all items
 LARGEST_EXPONENT = 700.0  # weights so far from angle 0 are 0
@@ -71,7 +71,9 @@ def group_sizes(n: int, k: int | None) -> GroupSizes:
     mean = circle.radius
     most = n if k is None else n - k + 1
     variance = mean if k is None else mean * (1 - 1 / k)
-    step = 1.0 if variance < LEAST_SPREAD else float(stride(variance))
+    # Poisson's formula: a sum over every h-th value is off by at most the characteristic function at 2 pi / h, which
+    # is below exp(-variance (1 - cos(2 pi / h))).
+    step = 1.0 if variance < LEAST_SPREAD else 2 * math.pi // math.acos(1 - LOG_ALIAS / variance)
     reach = REACH * math.sqrt(mean) + 40
     first = max(1.0, math.floor(mean) - step * math.ceil(reach / step))
     size = np.arange(first, min(float(most), mean + reach) + 1, step)
