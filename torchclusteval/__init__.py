@@ -37,26 +37,19 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` imports each n
     from torchclusteval.measures import MEASURES, Measure
     from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
     from torchclusteval.reports import report
-    from torchclusteval.scoring import (
+    from torchclusteval.scoring.breakdown import (
         GroupScores,
-        Matching,
-        Scores,
         adjusted_rand_by_class,
-        compile,
-        evaluate,
-        evaluate_sums,
-        evaluate_tables,
-        match,
-        matched_scores,
         per_class,
         per_cluster,
         per_item,
         per_object,
-        pooled,
-        read_conll,
-        relabel,
-        subset_accuracy,
     )
+    from torchclusteval.scoring.coreference_files import read_conll
+    from torchclusteval.scoring.engine_sums import evaluate_sums
+    from torchclusteval.scoring.evaluation import compile, evaluate, evaluate_tables, pooled
+    from torchclusteval.scoring.matching import Matching, match, matched_scores, relabel, subset_accuracy
+    from torchclusteval.scoring.scores import Scores
     from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
     from torchclusteval.tables import ContingencyTables
 
@@ -109,7 +102,8 @@ __all__ = [
 
 
 _MODULES = ("inference", "measures", "meta", "overlap", "plots", "sklearn", "streaming", "studies", "torchmetrics")
-_HOMES = ("tables", "measures", "scoring", "overlap", "streaming", "inference", "reports")  # of names, cheapest first
+_SCORING = ("evaluation", "scores", "breakdown", "matching", "engine_sums", "coreference_files")
+_HOMES = ("tables", "measures", *(f"scoring.{x}" for x in _SCORING), "overlap", "streaming", "inference", "reports")
 
 
 if not TYPE_CHECKING:  # or type checkers would take every name
@@ -119,7 +113,7 @@ if not TYPE_CHECKING:  # or type checkers would take every name
         if name in _MODULES:
             return importlib.import_module(f"torchclusteval.{name}")
         if name in __all__:
-            for home in _HOMES:
+            for home in _HOMES:  # cheapest first
                 module = importlib.import_module(f"torchclusteval.{home}")
                 if hasattr(module, name):
                     return globals().setdefault(name, getattr(module, name))

@@ -81,6 +81,9 @@ def test_unknown_options_are_refused(function: str) -> None:
         return
     with pytest.raises((TypeError, ValueError), match="wieghts"):
         FUNCTIONS[function](wieghts=[1])
+    if function in ("pairwise", "stability", "paired_bootstrap"):
+        with pytest.raises(TypeError, match="weights: expected one of the options mask"):
+            FUNCTIONS[function](weights=[1])
 
 
 def test_labels_are_untouched() -> None:

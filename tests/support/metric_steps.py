@@ -14,6 +14,8 @@ def labels(n: int = 300, seed: int = 0) -> tuple[Tensor, Tensor]:
     return torch.where(torch.rand(n, generator=generator) < 0.6, target, other), target
 
 
+SIZES: dict[str, dict[str, Any]] = {"no sizes": {}, "sizes": {"num_classes": 5, "num_clusters": 5}}
+every_state = pytest.mark.parametrize("options", SIZES.values(), ids=SIZES)
 BATCHES = [labels(60, seed) for seed in range(6)]
 
 

@@ -19,14 +19,13 @@ from sklearn import metrics as reference
 from torchmetrics import MetricCollection, MetricTracker
 from torchmetrics.wrappers import BootStrapper, MinMaxMetric, MultitaskWrapper, Running
 
-from tests.support.metric_steps import BATCHES, assert_same, flags
+from tests.support.metric_steps import BATCHES, SIZES, assert_same, flags
 from torchclusteval import torchmetrics as ours
 from torchclusteval.torchmetrics import AdjustedRandScore, ClusterAccuracy, ClusteringMetric
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 
 NAMES = tuple(name for name in ours.__all__ if name not in ("ClusteringMetric", "ClusterAccuracy"))
-SIZES: dict[str, dict[str, Any]] = {"no sizes": {}, "sizes": {"num_classes": 5, "num_clusters": 5}}
 OWN = {
     "all": lambda rank: BATCHES[rank::2],
     "the first": lambda rank: BATCHES[:3] if rank == 0 else [],

@@ -14,15 +14,13 @@ pytest.importorskip("torchmetrics")
 from torchmetrics import MetricCollection
 
 import torchclusteval as tce
-from tests.support.metric_steps import BATCHES, updated
+from tests.support.metric_steps import BATCHES, every_state, updated
 from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 from torchclusteval.torchmetrics import AdjustedRandScore, ClusterAccuracy, ClusteringMetric, NormalizedMutualInfoScore
 from torchclusteval.torchmetrics import clustering_metric as module
 
 PREDS, TARGET = BATCHES[0]
-OPTIONS: dict[str, dict[str, Any]] = {"no sizes": {}, "sizes": {"num_classes": 5, "num_clusters": 5}}
-every_state = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
 
 def expected(batches: list[tuple[Tensor, Tensor]]) -> float:

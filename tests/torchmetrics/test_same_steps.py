@@ -29,12 +29,10 @@ from torchmetrics.wrappers import (
     Running,
 )
 
-from tests.support.metric_steps import BATCHES, assert_same, flags, forwarded, updated
+from tests.support.metric_steps import BATCHES, assert_same, every_state, flags, forwarded, updated
 from torchclusteval import torchmetrics as ours
 
 Make = Callable[..., Any]
-
-OURS: dict[str, dict[str, Any]] = {"no sizes": {}, "sizes": {"num_classes": 5, "num_clusters": 5}}
 
 
 def booted(make: Make, **options: Any) -> Any:
@@ -308,16 +306,13 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("options", OURS.values(), ids=OURS)
+@every_state
 @pytest.mark.parametrize("steps", STEPS)
 def test_the_same_steps(steps: str, options: dict[str, Any]) -> None:
     mine = lambda **more: ours.AdjustedRandScore(**options, **more)  # noqa: E731
     found, expected = (outcome(STEPS[steps], make) for make in (mine, peers.AdjustedRandScore))
     assert (expected if isinstance(expected, str) else None) == ERRORS.get(steps)
     assert_same(found, expected)
-
-
-every_state = pytest.mark.parametrize("options", OURS.values(), ids=OURS)
 
 
 def adjusted_rand(batches: list[tuple[Tensor, Tensor]]) -> float:

@@ -1,5 +1,6 @@
 """Items that only one side groups: kept beside the cells, which hold the items that both sides group."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -25,14 +26,14 @@ class Margins:
         return Margins(self.by_cluster, self.by_class)
 
     def to(self, device: torch.device | str) -> "Margins":
-        void = None if self.void is None else self.void.to(device)
-        return Margins(self.by_class.to(device), self.by_cluster.to(device), void)
+        return self._each(lambda x: x.to(device))
 
     def select(self, keys: Tensor, size: int) -> "Margins":
         """The margins of the tables with these indices in the flattened batch of this size."""
-        by_class, by_cluster = (x.reshape(size, x.shape[-1])[keys] for x in self.tensors)
-        void = None if self.void is None else self.void.reshape(size, self.void.shape[-1])[keys]
-        return Margins(by_class, by_cluster, void)
+        return self._each(lambda x: x.reshape(size, x.shape[-1])[keys])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Margins":
+        return Margins(change(self.by_class), change(self.by_cluster), None if self.void is None else change(self.void))
 
     def keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "Margins":
         """Only the rows and columns with these indices; None: all."""
@@ -98,19 +99,13 @@ def _split_sparse(cells: SparseCells, true: AbsentGroup | None, pred: AbsentGrou
     zeros = torch.zeros_like(values)
     by_class = cells.sum_by_row(torch.where(without_cluster, values, zeros))
     by_cluster = cells.sum_by_column(torch.where(without_class, values, zeros))
-    neither = None
-    if true is not None and pred is not None:
-        neither = by_class[..., true.index]
+    neither = None if true is None or pred is None else by_class[..., true.index]
     kept = (~(without_class | without_cluster)).nonzero()[:, 0]
     batch, row, column, values = (x.index_select(0, kept) for x in (batch, row, column, values))
     rows, row = _renumbered(row, cells.shape[0], true)
     columns, column = _renumbered(column, cells.shape[1], pred)
-    return (
-        SparseCells(cells.batch_shape, (rows, columns), batch, row, column, values),
-        by_class,
-        by_cluster,
-        neither,
-    )
+    rest = SparseCells(cells.batch_shape, (rows, columns), batch, row, column, values)
+    return rest, by_class, by_cluster, neither
 
 
 def _renumbered(places: Tensor, count: int, group: AbsentGroup | None) -> tuple[int, Tensor]:

@@ -27,11 +27,6 @@ def is_whole(x: Any) -> bool:
     return isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.timedelta64))
 
 
-def is_single(x: Any) -> bool:
-    """Whether it is a tensor or an array without a dimension, which has the methods of a sequence and is none."""
-    return getattr(x, "ndim", None) == 0
-
-
 class Kind(NamedTuple):
     """What an option may be: in words, and as a function that says whether a value is one."""
 
@@ -114,7 +109,7 @@ def is_listable(x: Any, name: str) -> bool:
     """Whether ``list`` takes it; raise on a tensor whose values cannot be read one by one."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
-    return isinstance(x, Iterable) and not is_single(x)
+    return isinstance(x, Iterable) and getattr(x, "ndim", None) != 0  # without a dimension it is no sequence
 
 
 def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") -> None:

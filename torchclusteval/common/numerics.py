@@ -102,9 +102,7 @@ def smaller(x: Tensor, y: Tensor) -> Tensor:
 
 def largest(x: Tensor) -> Tensor:
     """The largest number of the last dimension; equal ones share the gradient evenly."""
-    return share_gradient(
-        x, lambda numbers: numbers.amax(-1), lambda maximum: maximum.unsqueeze(-1), lambda y: y.sum(-1)
-    )
+    return share_gradient(x, lambda y: y.amax(-1), lambda y: y.unsqueeze(-1), lambda y: y.sum(-1))
 
 
 def share_gradient(
@@ -115,11 +113,7 @@ def share_gradient(
 ) -> Tensor:
     """The maxima of groups of numbers, with a gradient that the largest numbers of a group share evenly.
 
-    Args:
-        x: the numbers.
-        maximum: gives the largest number of each group.
-        broadcast: gives each number the value of its group.
-        add: sums the numbers of each group.
+    ``broadcast`` gives each number the value of its group, ``add`` sums the numbers of each group.
     """
     if not x.requires_grad:
         return maximum(x)

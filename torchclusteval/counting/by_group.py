@@ -75,8 +75,7 @@ def tables_of_groups(
     classes, clusters = (_by_table(of_side, shape) for of_side in labels)
     packed = isinstance(cells, SparseCells) and not _is_small(shape.numel() * rows * columns, n_labels)
     if isinstance(cells, SparseCells) and packed:
-        row, column = cells.row, cells.column
-        true, pred = absent
+        row, column, (true, pred) = cells.row, cells.column, absent
         if not sizes[0]:
             kept = row < rows - 1 if has_void else slice(None)  # the row of ignored items stays the last one
             packed_row, count, classes, true = _pack(
@@ -87,10 +86,8 @@ def tables_of_groups(
             rows = count + has_void
         if not sizes[1]:
             column, columns, clusters, pred = _pack(cells.batch, column, columns, clusters, shape, pred)
-        cells, absent = (
-            SparseCells(cells.batch_shape, (rows, columns), cells.batch, row, column, cells.values),
-            (true, pred),
-        )
+        cells = SparseCells(cells.batch_shape, (rows, columns), cells.batch, row, column, cells.values)
+        absent = true, pred
     stored = _in_layout(cells, shape, layout, n_labels)
     parts = TableParts(stored, considered, classes, clusters)
     return parts if absent == (None, None) else with_margins(parts, absent, has_void), packed

@@ -26,10 +26,8 @@ class _Side(NamedTuple):
 def read_groups(true: Any, pred: Any, on_duplicate: str, layout: str) -> TableParts:
     """Cells of one document's groups, and what tables hold beside them."""
     _check_options(on_duplicate, layout)
-    sides = [
-        [_read_side(groups, name, "", on_duplicate)] for name, groups in (("true_groups", true), ("pred_groups", pred))
-    ]
-    return _count(sides[0], sides[1], None, layout)
+    one, other = (_read_side(x, name, "", on_duplicate) for x, name in ((true, "true_groups"), (pred, "pred_groups")))
+    return _count([one], [other], None, layout)
 
 
 def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> TableParts:

@@ -36,20 +36,17 @@ def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
         expected = "two lists of intervals, or two mappings of recordings to lists"
         raise ValueError(f"true, pred: expected {expected}; got {type(true).__name__} and {type(pred).__name__}")
     batched = isinstance(true, Mapping)
-    names = tuple(dict.fromkeys(chain(true, pred))) if batched else None
     if batched:
         check_one_type(true, pred, "true, pred")
-    recordings = (
-        [_read_recording(true, pred, "")]
-        if names is None
-        else [_read_recording(true.get(key, ()), pred.get(key, ()), f" of recording {key!r}") for key in names]
-    )
+    else:
+        true, pred = {0: true}, {0: pred}
+    names = {key: f" of recording {key!r}" if batched else "" for key in chain(true, pred)}
+    recordings = [_read_recording(true.get(key, ()), pred.get(key, ()), where) for key, where in names.items()]
     classes, clusters = ([pair[i].labels for pair in recordings] for i in (0, 1))
     rows, columns = (max([1, *map(len, labels)]) for labels in (classes, clusters))
     pieces = [_pieces(*pair) for pair in recordings]
-    codes = [piece[0] for piece in pieces], [piece[1] for piece in pieces]
-    durations = [piece[2] for piece in pieces]
-    return tables_of(codes, durations, (rows, columns), (classes, clusters), names, layout)
+    codes, durations = ([x for x, _, _ in pieces], [y for _, y, _ in pieces]), [z for _, _, z in pieces]
+    return tables_of(codes, durations, (rows, columns), (classes, clusters), tuple(names) if batched else None, layout)
 
 
 def _read_recording(true: Any, pred: Any, where: str) -> tuple[_Side, _Side]:

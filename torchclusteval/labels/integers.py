@@ -111,11 +111,7 @@ def read_integers(
 ) -> IntegerLabels:
     """Labels of any accepted type as integers: what every function that takes one side of labels calls.
 
-    Args:
-        labels: what ``ContingencyTables.from_labels`` takes.
-        name: of the argument.
-        device: where to put the integers.
-        remedy: for missing labels, which are refused; None: they are marked.
+    ``remedy``: what an error says to do about missing labels; None: they are marked, not refused.
 
     Raises:
         ValueError: labels are missing, or no label kind fits: fractions, numbers that a type no longer tells apart,

@@ -15,21 +15,12 @@ from torchclusteval.labels.vocabulary import Vocabulary
 def find_groups(
     labels: Any, groups: GroupLabels | None, batch_shape: torch.Size, size: int, device: torch.device, *, gaps: bool
 ) -> Tensor:
-    """The group that each label means.
+    """The group that each label ``(*batch, N)`` means, int64; -1 where no group has the label, or there is none.
 
-    Args:
-        labels: ``(*batch, N)`` labels of any kind.
-        groups: ``(size,)`` or ``(*batch, size)`` label of each group; None: its number.
-        batch_shape: of the tables that have the groups.
-        size: number of groups.
-        device: where to look.
-        gaps: whether labels may be missing.
-
-    Returns:
-        ``(*batch, N)`` int64; -1 where no group has the label, or there is none.
+    ``groups``: the label of each, ``(size,)`` or ``(*batch, size)``; None: its number. ``gaps``: labels may be missing.
 
     Raises:
-        ValueError: labels are not as described, or their batch does not fit.
+        ValueError: labels are not as described, or do not fit ``batch_shape``, that of the tables with these groups.
     """
     own = read_integers(labels, "labels_pred", device, None if gaps else "drop these items, or give them one by fill=")
     found = _group_of(own, groups, batch_shape, size)
@@ -61,9 +52,8 @@ def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch
     known_ids = read_integers(groups, "clusters", device)
     found = _find_numbers(own.values.long(), known_ids.values.long())
     # Beside uint64, whose large numbers look negative, no number below 0 is the same label.
-    return (
-        found.masked_fill(own.values < 0, -1) if (known_ids.kind == "unsigned") != (own.kind == "unsigned") else found
-    )
+    differ = (known_ids.kind == "unsigned") != (own.kind == "unsigned")
+    return found.masked_fill(own.values < 0, -1) if differ else found
 
 
 def _find_numbers(values: Tensor, groups: Tensor) -> Tensor:
@@ -105,13 +95,7 @@ def names_of_groups(
 ) -> np.ndarray:
     """The class label of each cluster of a table, and another one for clusters without a class.
 
-    Args:
-        partner: ``(C,)`` class of each cluster, -1 for none.
-        classes: ``(R,)`` labels.
-        clusters: ``(C,)`` labels.
-        filled: ``(C,)`` bool, clusters with items.
-        unmatched: ``"new"`` or ``"keep"``.
-        fill: one label instead, or None.
+    ``partner`` is the class of each cluster, ``(C,)``, -1 for none; ``filled`` are the clusters with items, ``(C,)``.
 
     Raises:
         ValueError: ``"keep"``, and a cluster without a class has the label of a class.

@@ -90,13 +90,9 @@ def read_labels(labels: Any, name: str) -> LabelSource:
 
 def tensors_in(labels: Any) -> list[Tensor]:
     """The tensors that decide where labels are counted."""
-    if isinstance(labels, Tensor):
-        return [labels]
-    if isinstance(labels, np.ndarray):
-        return []
     if isinstance(labels, Mapping):
         labels = list(labels.values())
-    first = labels[:1] if isinstance(labels, (list, tuple)) else ()
+    first = labels[:1] if isinstance(labels, (list, tuple)) else [labels]
     return [x for x in first if isinstance(x, Tensor)]
 
 
@@ -122,13 +118,9 @@ def is_missing(x: Any) -> bool:
 
 
 def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> np.ndarray:
-    """A NumPy array.
+    """What users give as numbers, labels or booleans as a NumPy array.
 
-    Args:
-        x: what users give as numbers, labels or booleans.
-        name: of the argument.
-        exact: avoid conversions that change labels.
-        turned: a data frame is items by clusterings, and its transpose is wanted.
+    ``exact``: no conversion changes labels. ``turned``: of a data frame, items by clusterings, the transpose is wanted.
     """
     check_unmasked(x, name)
     if isinstance(x, np.ndarray):

@@ -225,8 +225,6 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
-    if not tables.batch_shape and tables.layout == "dense":
-        return [value_of(measure, tables.batch_shape, tables) for measure in measures]
     functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
 
     def values(part: ContingencyTables) -> list[Tensor]:
