@@ -13,6 +13,8 @@ import torch.multiprocessing as mp
 from torch import Tensor
 
 import torchclusteval as tce
+from tests.support.pages import DOCS, blocks
+from tests.support.processes import finish, start_group
 
 N = 3000
 EVERY = ["all", "coreference", "segmentation", "tracking"]
@@ -172,3 +174,15 @@ def test_without_a_group_they_are_those_of_this_process() -> None:
     expected = tce.evaluate_tables(accumulator.tables(), ["ami", "nca"])
     scores = accumulator.scores(["ami", "nca"])
     assert all(torch.equal(scores[name], expected[name]) for name in expected)
+
+
+def test_the_script_of_the_page(tmp_path: Path) -> None:
+    """What ``docs/distributed.md`` starts by torchrun prints the scores of all items, once."""
+    code = next(block.code for block in blocks(DOCS / "distributed.md") if "get_world_size" in block.code)
+    script = tmp_path / "ranks.py"
+    script.write_text(code)
+    (status, output, errors), other = (finish(process) for process in start_group(2, str(script)))
+    assert status == 0, errors
+    assert other[:2] == (0, "")
+    items = torch.arange(10_000)
+    assert output == f"{tce.evaluate(items % 70, items % 64 // 2, ['ami', 'ari', 'purity'])}\n"

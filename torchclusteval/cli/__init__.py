@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from torchclusteval.cli.declarations import COMMANDS as COMMANDS
-from torchclusteval.cli.options import PROGRAM, Command, closest, print_note
+from torchclusteval.cli.options import PROGRAM, Command, closest, integer, print_note
 from torchclusteval.common.output import write_text
 from torchclusteval.common.version import __version__
 
@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = _parse(argv)
+        if arguments.timeout is not None:
+            os.environ["TORCHCLUSTEVAL_TIMEOUT"] = str(arguments.timeout)
         _write(arguments.run(arguments), getattr(arguments, "output", None))
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):  # or the interpreter complains when it flushes at its end
@@ -77,7 +79,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments, unknown = _parser().parse_known_args(argv)
     if unknown:
         command = next((command for command in COMMANDS if command.run == arguments.run), None)
-        flags = _flags(command) if command else ["--version"]
+        flags = _flags(command) if command else ["--timeout", "--version"]
         wrong = unknown[0].partition("=")[0]
         owners = [other.name for other in COMMANDS if wrong.startswith("--") and wrong in _flags(other)]
         hint = f" (an option of {', '.join(owners)})" if owners else closest(wrong, ["--help", *flags])
@@ -95,6 +97,8 @@ def _parser() -> argparse.ArgumentParser:
         prog=PROGRAM, description="Compare clusterings with a known truth, hundreds at a time.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    waits = "under torchrun, how many minutes a process waits for the others (default: 30)"
+    parser.add_argument("--timeout", metavar="MINUTES", type=integer(1), help=waits)
     parser.set_defaults(run=lambda _: parser.format_help())
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")
     for command in COMMANDS:

@@ -4,6 +4,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -20,18 +21,11 @@ from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables, with_zero_division
 from torchclusteval.scoring.scores import Scores
-from torchclusteval.streaming.distributed import all_gather_objects, group_ranks, rank_and_size
+from torchclusteval.streaming.distributed import all_gather_objects, group_ranks, raised_together, rank_and_size
 from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
 
 M = TypeVar("M", bound=Callable[..., Any])
-
-
-class _Lock(type(threading.RLock())):  # type: ignore[misc]
-    """A lock that is copied and pickled as a new one."""
-
-    def __reduce__(self) -> Any:
-        return _Lock, ()
 
 
 def _locked(method: M) -> M:
@@ -97,7 +91,7 @@ class ContingencyAccumulator:
         item_dims: int | None = None,
         num_groups: int | None = None,
     ) -> None:
-        self._lock = _Lock()
+        self._lock = threading.RLock()
         self.batch_shape = _checked_batch_shape(batch_shape)
         self._options = LabelOptions(
             num_groups=num_groups,
@@ -122,7 +116,7 @@ class ContingencyAccumulator:
         self._state: State = self._empty()
         # What all_reduce has summed: the same counts on every rank of its group, never summed again.
         self._reduced: State | None = None
-        self._ranks: list[int] | None = None  # of that group
+        self._ranks: list[int] | None = None  # of that group; none of them where the sum was loaded
 
     @property
     def _grows(self) -> bool:
@@ -309,33 +303,42 @@ class ContingencyAccumulator:
         ranks = group_ranks(group)
         if ranks is None:
             return self
-        so_far = self._ranks or ()
-        self._join(group, ranks)
+        counts_sum = self._agree(group, ranks)
         if self._ranks not in (None, ranks):
-            self._state, self._reduced = self._all(), None
+            self._state, self._reduced = self._all() if counts_sum else self._state, None
         state, fresh = self._state.all_reduce(group), self._empty()
         if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
             fresh.expect_kinds_of(state)
         self._state = fresh
         self._reduced = self._sum(self._reduced, state)
-        self._ranks = sorted({*ranks, *so_far})
+        self._ranks = sorted({*ranks, *(self._ranks or ())})
         return self
 
-    def _join(self, group: Any, ranks: list[int], **asked: Any) -> None:
-        """Make sure that the ranks are alike, take the names and groups of the others, and settle earlier sums."""
-        shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks), group)
-        _expect_agreement([settings for settings, _ in shared], ranks)
-        before = [sums for _, sums in shared]
+    def _agree(self, group: Any, ranks: list[int], **asked: Any) -> bool:
+        """Whether this rank is to count its earlier sum, which others may hold too.
+
+        The ranks are then alike, and this one has the names and groups of the others.
+        """
+        total = None if self._reduced is None else self._reduced.n_considered.tolist()
+        shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks, total), group)
+        _expect_agreement([settings for settings, *_ in shared], ranks)
+        before = [sums for _, sums, _ in shared]
+        loaded = [(rank, total) for rank, (_, sums, total) in zip(ranks, shared, strict=True) if sums == []]
+        if any(total != loaded[0][1] for _, total in loaded):
+            got = f"others on {_named([rank for rank, _ in loaded])}"
+            raise ValueError(f"group: expected the same loaded sum on all ranks that have one; got {got}")
         for sums in before:
             if sums not in (None, ranks) and len({*sums} & {*ranks}) > 1:
                 raise ValueError(f"group: expected the ranks of the sums so far, {sums}; got {ranks} (reset first)")
-        if ranks in before and None in before:
-            without = _named([rank for rank, sums in zip(ranks, before, strict=True) if sums is None])
+        if ranks in before and any(not sums for sums in before):
+            without = _named([rank for rank, sums in zip(ranks, before, strict=True) if not sums])
             raise ValueError(f"group: expected sums so far on all ranks or on none; got none on {without} (reset all)")
-        self._names = next((settings["names"] for settings, _ in shared if settings["names"]), None)
-        groups = next((settings["by"] for settings, _ in shared if settings["by"] is not None), None)
+        self._names = next((settings["names"] for settings, *_ in shared if settings["names"]), None)
+        groups = next((settings["by"] for settings, *_ in shared if settings["by"] is not None), None)
         if self._has_groups is None and groups is not None:
             self._start(groups=groups)
+        own, holders = rank_and_size()[0], {tuple(ranks): ranks[0], (): loaded[0][0] if loaded else 0}
+        return self._ranks is None or holders.get(tuple(self._ranks), own) == own
 
     @_locked
     def scores(self, measures: Selection = None, *, group: Any = None, zero_division: float | None = None) -> Scores:
@@ -369,9 +372,8 @@ class ContingencyAccumulator:
         if ranks is None:
             tables = self.tables()
         else:
-            self._join(group, ranks, measures=tuple(measure.name for measure in chosen))
-            own = self._state if self._ranks == ranks and rank_and_size()[0] != ranks[0] else self._all()
-            tables = own.spread(group)
+            counts_sum = self._agree(group, ranks, measures=tuple(measure.name for measure in chosen))
+            tables = (self._all() if counts_sum else self._state).spread(group)
             tables.names = self._names
         return evaluate_tables(tables, measures, zero_division=zero_division)
 
@@ -434,13 +436,13 @@ class ContingencyAccumulator:
         if names is not None and self.batch_shape != (len(names),):
             raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
         groups = "groups" in parts
-        loaded, summed, ranks = self._loaded(parts, groups), None, None
+        loaded, summed = self._loaded(parts, groups), None
         if reduced is not None:
             _expect_entries(reduced, ("ranks", "state"))
-            ranks, summed = reduced["ranks"], self._loaded(reduced["state"], groups)
+            summed = self._loaded(reduced["state"], groups)
         is_new = self._options.num_groups is None and summed is None and not bool(loaded.n_considered.any())
         self._has_groups = True if groups or self._options.num_groups is not None else None if is_new else False
-        self._state, self._reduced, self._ranks = loaded, summed, ranks
+        self._state, self._reduced, self._ranks = loaded, summed, None if summed is None else []
         self._names = None if names is None else tuple(names)
 
     def _loaded(self, parts: Mapping[str, Any], groups: bool) -> State:
@@ -448,6 +450,20 @@ class ContingencyAccumulator:
         _expect_entries(parts, state.state_dict())
         state.load_state_dict(parts)
         return state
+
+    @_locked
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold, by the names of arguments and of :meth:`state_dict`; gradients end here."""
+        options = {name: x for name, x in self._settings().items() if name != "by"}
+        options |= {"item_dims": self._options.item_dims, "validate": self._options.validate}
+        return {"options": {**options, "device": self._device and str(self._device)}, **_on_host(self.state_dict())}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        parts = dict(state)
+        options = parts.pop("options")
+        lost = str(options["device"]).startswith("cuda") and not torch.cuda.is_available()
+        self.__init__(**{**options, "device": None if lost else options["device"]})  # type: ignore[misc]
+        self.load_state_dict(parts)
 
     def __repr__(self) -> str:
         sizes = f"num_classes={self._options.num_classes}, num_clusters={self._options.num_clusters}"
@@ -474,8 +490,17 @@ class ContingencyAccumulator:
             self.to(device)
 
 
+ContingencyAccumulator.__module__ = "torchclusteval"  # the name in pickles, which files may outlive
+
 _SHARED = ("num_classes", "num_clusters", "num_groups", "ignore_index", "noise_label", "noise", "absent_true",
            "absent_pred", "missing")  # fmt: skip
+
+
+def _on_host(x: Any) -> Any:
+    """A state whose tensors any machine can load."""
+    return (
+        {name: _on_host(y) for name, y in x.items()} if isinstance(x, dict) else x.cpu() if isinstance(x, Tensor) else x
+    )
 
 
 def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> str | None:
@@ -573,13 +598,14 @@ def evaluate_stream(
             raise ValueError(f"{name}: expected in the chunks, as mappings of labels_true, labels_pred and {name}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     came = False
-    for chunk in chunks:
-        came, given = True, _arguments(chunk)
-        pair, own = accumulator._encode(**given)
-        if batch_shape is None:
-            batch_shape = tuple(pair.batch_shape)
-            accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
-        accumulator._add(pair, own)
+    with nullcontext() if group is None else raised_together(group):
+        for chunk in chunks:
+            came, given = True, _arguments(chunk)
+            pair, own = accumulator._encode(**given)
+            if batch_shape is None:
+                batch_shape = tuple(pair.batch_shape)
+                accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
+            accumulator._add(pair, own)
     if group is not None:
         shapes = [shape for shape in all_gather_objects(batch_shape if came else None, group) if shape is not None]
         came = bool(shapes)

@@ -4,8 +4,10 @@ Without a process group, sums and gathers return this process's own part.
 """
 
 import os
+import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -14,6 +16,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 T = TypeVar("T")
+
+_PATIENCE_S = 10.0  # for the other ranks to say that they wait in vain too
+_exchanges: Counter[str] = Counter()  # of each group, by this rank
 
 
 def is_single_process() -> bool:
@@ -38,6 +43,8 @@ def rank_and_size() -> tuple[int, int]:
 def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device]]:
     """Join the processes that torchrun started, and leave them at the end; a group that exists is used and stays.
 
+    They wait for each other for 30 minutes, or as many as ``TORCHCLUSTEVAL_TIMEOUT`` in the environment says.
+
     Args:
         device: where tensors are computed; ``"cuda"`` under torchrun is the rank's own device.
 
@@ -51,13 +58,46 @@ def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device
     if joins:
         if device.type == "cuda":
             torch.cuda.set_device(device)
-        # Fast ranks wait for the slowest, which may take longer than the default timeout.
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(days=1))
+        minutes = float(os.environ.get("TORCHCLUSTEVAL_TIMEOUT", 30))
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        try:
+            dist.init_process_group(backend, timeout=timedelta(minutes=minutes))
+        except RuntimeError as error:
+            got = str(error).partition("\n")[0]
+            raise ConnectionError(f"group: expected {ranks} ranks within {minutes:g} minutes; got {got}") from error
     try:
         yield rank, ranks, device
     finally:
         if joins:
             dist.destroy_process_group()
+
+
+@contextmanager
+def _exchange(group: Any) -> Iterator[None]:
+    """Name the ranks that do not come to an exchange, or leave it, where this one waits in vain."""
+    ranks, own = dist.get_process_group_ranks(group or dist.group.WORLD), dist.get_rank()
+    store, place = dist.distributed_c10d._get_default_store(), f"torchclusteval/{ranks}"
+    _exchanges[place] += 1
+    number = _exchanges[place]
+    store.set(f"{place}/{own}", str(number))
+    try:
+        yield
+    except RuntimeError as error:
+        if not any(word in str(error).lower() for word in ("connection", "timed out", "timeout", "broken pipe")):
+            raise
+        missing = ranks[:1] if ranks[0] != own else []  # which may hold the store
+        with suppress(RuntimeError):
+            store.set(f"{place}/{own}/waits", "")
+            came = [x for x in ranks if store.check([f"{place}/{x}"])]
+            late = [x for x in ranks if x not in came or int(store.get(f"{place}/{x}")) < number]
+            end, here = time.monotonic() + _PATIENCE_S, [x for x in ranks if x not in late]
+            while not store.check([f"{place}/{x}/waits" for x in here]) and time.monotonic() < end:
+                time.sleep(0.05)
+            missing = late or [x for x in here if not store.check([f"{place}/{x}/waits"])]
+        who = f"from rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}" if missing else "in time"
+        longer = "timeout= of init_process_group, --timeout MINUTES of a command"
+        remedy = f"see its messages and start all ranks again; slow ranks need a longer time-out: {longer}"
+        raise ConnectionError(f"group: expected an answer from every rank; got none {who} ({remedy})") from error
 
 
 def all_reduce_sum(parts: list[Tensor], group: Any = None, maximum: bool = False) -> list[Tensor]:
@@ -72,7 +112,8 @@ def all_reduce_sum(parts: list[Tensor], group: Any = None, maximum: bool = False
         return parts
     flat = torch.cat([part.detach().reshape(-1) for part in parts])
     flat = flat.to(_transfer_device(flat.device, group))
-    dist.all_reduce(flat, dist.ReduceOp.MAX if maximum else dist.ReduceOp.SUM, group=group)
+    with _exchange(group):
+        dist.all_reduce(flat, dist.ReduceOp.MAX if maximum else dist.ReduceOp.SUM, group=group)
     sums = flat.to(parts[0].device).split([part.numel() for part in parts])
     return [total.reshape(part.shape) for total, part in zip(sums, parts, strict=True)]
 
@@ -82,7 +123,8 @@ def all_gather_objects(value: T, group: Any = None) -> list[T]:
     if is_single_process():
         return [value]
     values: list[Any] = [None] * dist.get_world_size(group)
-    dist.all_gather_object(values, value, group=group)
+    with _exchange(group):
+        dist.all_gather_object(values, value, group=group)
     return values
 
 
@@ -114,11 +156,12 @@ def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
     device = _transfer_device(rows.device, group)
     count = torch.tensor([len(rows)], device=device)
     counts = [torch.zeros_like(count) for _ in range(dist.get_world_size(group))]
-    dist.all_gather(counts, count, group=group)
-    lengths = torch.cat(counts).tolist()
-    padded = torch.nn.functional.pad(rows.to(device), (0, 0, 0, max(lengths) - len(rows)))
-    gathered = [torch.empty_like(padded) for _ in lengths]
-    dist.all_gather(gathered, padded, group=group)
+    with _exchange(group):
+        dist.all_gather(counts, count, group=group)
+        lengths = torch.cat(counts).tolist()
+        padded = torch.nn.functional.pad(rows.to(device), (0, 0, 0, max(lengths) - len(rows)))
+        gathered = [torch.empty_like(padded) for _ in lengths]
+        dist.all_gather(gathered, padded, group=group)
     return [part[:length].to(rows.device) for part, length in zip(gathered, lengths, strict=True)]
 
 
@@ -133,10 +176,11 @@ def all_to_all(rows: Tensor, owner: Tensor, group: Any = None) -> Tensor:
     ranks, device = dist.get_world_size(group), _transfer_device(rows.device, group)
     sent = owner.bincount(minlength=ranks).to(device)
     received = torch.empty_like(sent)
-    dist.all_to_all_single(received, sent, group=group)
-    rows = rows[owner.argsort()].to(device)
-    found = rows.new_empty(int(received.sum()), rows.shape[1])
-    dist.all_to_all_single(found, rows, received.tolist(), sent.tolist(), group=group)
+    with _exchange(group):
+        dist.all_to_all_single(received, sent, group=group)
+        rows = rows[owner.argsort()].to(device)
+        found = rows.new_empty(int(received.sum()), rows.shape[1])
+        dist.all_to_all_single(found, rows, received.tolist(), sent.tolist(), group=group)
     return found.to(owner.device)
 
 

@@ -34,6 +34,7 @@ from torchclusteval.streaming.distributed import (
     all_gather_ragged,
     all_reduce_sum,
     all_to_all,
+    group_ranks,
     raised_together,
 )
 from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, cell_keys
@@ -278,7 +279,7 @@ class GrowingState:
             x if new is None else new.to(x.device)[x]
             for x, new in zip((cells.classes, cells.clusters), maps, strict=True)
         ]
-        classes, clusters = (torch.cat(all_gather_ragged(x[:, None], group)).unique() for x in own)
+        classes, clusters = (_union_of_ranks(x, group) for x in own)
         last, zero = torch.tensor([self._size - 1]), torch.tensor([0])
         cell_keys(last, zero, zero, (len(classes), len(clusters)))  # which all ranks refuse where they are too many
         joint.cells = GrowingCells(
@@ -288,8 +289,8 @@ class GrowingState:
         for start in range(0, max(ranks), _SENT_CELLS):
             keys, counts = (x[start : start + _SENT_CELLS] for x in (cells.keys, cells.counts))
             keys = LabelledCells(keys, counts, *own)._keys_among(classes, clusters)
-            owner = (keys * _ODD).bitwise_right_shift(32).remainder(len(ranks))
-            keys, counts = all_to_all(torch.stack([keys, counts.view(torch.int64)], 1), owner, group).mT.contiguous()
+            sent = torch.stack([keys, counts.view(torch.int64)], 1)
+            keys, counts = all_to_all(sent, _owners(keys, len(ranks)), group).mT.contiguous()
             joint.cells.add(LabelledCells(keys, counts.view(cells.counts.dtype), classes, clusters))
         with raised_together(group):
             listed = joint._listed()
@@ -403,6 +404,18 @@ class GrowingState:
 
 
 State = FixedState | GrowingState
+
+
+def _owners(numbers: Tensor, ranks: int) -> Tensor:
+    """The place among the ranks of the one that is in charge of each number."""
+    return (numbers * _ODD).bitwise_right_shift(32).remainder(ranks)
+
+
+def _union_of_ranks(labels: Tensor, group: Any) -> Tensor:
+    """The labels of all ranks, ascending; each rank holds its own and these, but not those of every other."""
+    ranks = len(group_ranks(group) or ())
+    share = all_to_all(labels[:, None], _owners(labels, ranks), group).unique()
+    return torch.cat(all_gather_ragged(share[:, None], group)).reshape(-1).sort().values
 
 
 class _Listed(NamedTuple):

@@ -34,7 +34,7 @@ from torchclusteval.common.output import replacing, write_text
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.common.version import __version__
-from torchclusteval.streaming.distributed import all_reduce_sum, process_group, rank_and_size
+from torchclusteval.streaming.distributed import all_reduce_sum, process_group, raised_together, rank_and_size
 from torchclusteval.studies.common import Row, averages
 
 _VERSIONS = {"torchclusteval": __version__, "torch": torch.__version__}  # of the code that computes the numbers
@@ -58,12 +58,12 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The result of a run, the same on every rank but for the time and ``resumed``."""
+    """The result of a run, the same on every rank but for the time."""
 
     records: Tensor  # (configurations, iterations, columns) float64, on the CPU
     rows: list[Row]
     seconds: float
-    resumed: int  # blocks of this rank that an earlier, interrupted run had finished
+    resumed: int  # blocks that an earlier, interrupted run had finished
 
 
 @on_one_thread
@@ -100,10 +100,12 @@ def run_plan(
         }
         folder = None if target is None else _open_folder(target, facts)
         records = torch.zeros(len(plan.configurations), iterations, len(plan.columns), dtype=torch.float64)
-        with progress_bar(plan.study, progress if own_rank == 0 else False) as advance:
-            resumed = _compute(plan, blocks[own_rank::ranks], seed, own_device, folder, records, advance)
+        with progress_bar(plan.study, progress if own_rank == 0 else False) as advance, raised_together():
+            done = _compute(plan, blocks[own_rank::ranks], seed, own_device, folder, records, advance)
         bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
-        bits.copy_(all_reduce_sum([bits])[0])
+        total, of_ranks = all_reduce_sum([bits, torch.tensor([done])])
+        bits.copy_(total)
+        resumed = int(of_ranks)
         rows, seconds = averages(plan.configurations, plan.columns, records), time.perf_counter() - started
         if target is not None and folder is not None and own_rank == 0:
             found = {"seconds": round(seconds, 3), "resumed_blocks": resumed, "processes": ranks}

@@ -1,6 +1,7 @@
 """Arguments of several commands, checked before the work: measures, device, outputs."""
 
 import argparse
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,12 @@ def check_plot(path: str | None) -> None:
 
 
 def _check_folder(option: str, path: str) -> None:
-    if not Path(path).absolute().parent.is_dir():
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
         raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        got = "a folder" if Path(path).is_dir() else "one in a folder where nothing can be written"
+        raise ValueError(f"{option}: expected the name of a file to write; got {path}, {got}")
 
 
 def note_doubtful(found: Mapping[Any, str]) -> None:

@@ -77,7 +77,8 @@ def _columns(record: Difference) -> dict[str, np.ndarray]:
     values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
     values |= {"_difference_high": record.high, "_p": record.p_value}
     values |= {} if record.p_adjusted is None else {"_p_adjusted": record.p_adjusted}
-    return {key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
+    columns = {key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
+    return columns | ({} if record.of_classes is None else {"_of_classes": record.of_classes.numpy(force=True)})
 
 
 def _settings(arguments: argparse.Namespace, comparisons: int) -> dict[str, Any]:

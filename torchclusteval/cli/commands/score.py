@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> str:
     note_low_coverage(
         scores.coverage.numpy(force=True) * (task.n_grouped / task.n_items if arguments.by else 1), scores
     )
-    uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
+    named = task.tables._replace(names=tuple(task.names))  # for what notes say
+    uncertainty = resample(named, [*scores.measures.values()], arguments)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
     values = {**averaged.to_numpy(), **means}

@@ -53,7 +53,7 @@ class ArrowTable(Table):
         return self._arrow.ipc.open_file(self._arrow.memory_map(file) if isinstance(file, str) else file)
 
     def _damage(self, error: Exception) -> Exception:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
             return error
         reason = str(error).split("\n")[0]
         return ValueError(f"{self.path}: expected a complete {self._kind} file; it is damaged ({reason})")
@@ -64,11 +64,13 @@ class ArrowTable(Table):
         n_rows = 0
         read = [*dict.fromkeys(x for name in names for x in ([name] if name in self._columns else self.levels))]
         try:
-            for batch, share in read_ahead(self._batches(read)):
-                if progress is not None:
-                    progress(int(share * 1000), 1000)
-                yield [read_column(self, name, n_rows, self._labels(batch, name, name in as_text)) for name in names]
-                n_rows += len(batch)
+            with self._source.unchanged():
+                for batch, share in read_ahead(self._batches(read)):
+                    if progress is not None:
+                        progress(int(share * 1000), 1000)
+                    labels = [self._labels(batch, name, name in as_text) for name in names]
+                    yield [read_column(self, name, n_rows, x) for name, x in zip(names, labels, strict=True)]
+                    n_rows += len(batch)
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damage(error) from None
 

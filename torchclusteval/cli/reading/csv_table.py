@@ -55,6 +55,8 @@ class CsvTable(Table):
                     yield self._labels(batch, names, n_rows)
                     n_rows += len(batch)
             except self._arrow.ArrowException as error:
+                if isinstance(error, MemoryError):
+                    raise
                 reason = str(error).split("\n")[0]
                 if wrong := re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", reason):
                     expected = f"{self._dialect.width} cells, as in the first line"

@@ -57,14 +57,25 @@ class Source:
             ValueError: the packed file is damaged, or the file changed since it was first opened.
         """
         try:
-            with open(self.file, "rb") as self._raw:
+            with open(self.file, "rb") as self._raw, self.unchanged():
                 yield _unpack(self._raw, self.packing)
-            if self._state != _state(self.file):
-                raise ValueError(f"{self.path}: expected a file that stays as it is; it changed while it was read")
         except OSError as error:
             if self.packing is None or error.errno is not None:
                 raise
             raise ValueError(f"{self.path}: expected a complete {self.packing} file; it is damaged ({error})") from None
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Raise where the file has changed since it was first opened, whatever else is wrong with it then."""
+        changed = f"{self.path}: expected a file that stays as it is; it changed while it was read"
+        try:
+            yield
+        except Exception:
+            if self._state != _state(self.file):
+                raise ValueError(changed) from None
+            raise
+        if self._state != _state(self.file):
+            raise ValueError(changed)
 
     def show(self, progress: Progress | None) -> None:
         """Say how far the open file is read."""
@@ -136,7 +147,10 @@ class Rows:
         """Blocks of complete rows of about this many bytes."""
         rest = b""
         for data in self.pieces(size):
+            is_inside = b'"' not in data and rest.count(b'"') % 2  # a quoted cell goes on
             rest += data
+            if is_inside:
+                continue
             end = _end_of_rows(rest, self._dialect.delimiter) if b'"' in rest else len(rest)
             if end:
                 yield rest[:end]

@@ -1,0 +1,86 @@
+"""Files that change while they are read, that do not fit in memory, and that are very wide."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from torchclusteval.cli import main
+from torchclusteval.cli.reading import arrow_table, csv_table, sources
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+TABLE = {"class": [0, 1] * 300_000, "run": [0, 1, 1] * 200_000}
+
+
+def write(path: Path) -> str:
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.table(TABLE), path)
+    else:
+        rows = zip(*TABLE.values(), strict=True)
+        path.write_text("class,run\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    return str(path)
+
+
+def problem(path: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["score", path, "--truth", "class", "--measures", "ari"]) == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.parquet"])
+def test_a_file_that_changes_is_called_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is cut short after the first block, which other readers would take for a bad line."""
+    path = write(tmp_path / name)
+    kind = arrow_table.ArrowTable if name.endswith("parquet") else csv_table.CsvTable
+    batches = kind._batches
+
+    def cut(self: Any, *arguments: Any) -> Iterator[Any]:
+        for number, batch in enumerate(batches(self, *arguments)):
+            if number == 1:
+                os.truncate(path, os.path.getsize(path) // 2 + 1)
+            yield batch
+
+    monkeypatch.setattr(kind, "_batches", cut)
+    assert "it changed while it was read" in problem(path, capsys)
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "runs.parquet"])
+def test_out_of_memory_is_called_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> Iterator[Any]:
+        for _attempt in range(2):
+            raise pa.ArrowMemoryError("malloc of size 64 failed")
+        yield None
+
+    monkeypatch.setattr(csv_table.CsvTable, "_batches", fail)
+    monkeypatch.setattr(arrow_table.ArrowTable, "_batches", fail)
+    assert "out of memory" in problem(write(tmp_path / name), capsys)
+
+
+def test_an_open_quote_is_found_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block once: a quoted cell that goes on is not read again from its start."""
+    seen: list[int] = []
+    end_of_rows = sources._end_of_rows
+
+    def noted(data: bytes, delimiter: str) -> int:
+        seen.append(len(data))
+        return end_of_rows(data, delimiter)
+
+    monkeypatch.setattr(sources, "_end_of_rows", noted)
+    path = tmp_path / "runs.csv"
+    path.write_text("class,run\n" + "0,1\n" * 200_000 + '0,"1\n' + "0,1\n" * 2_000_000)
+    assert main(["score", str(path), "--truth", "class"]) == 2
+    assert sum(seen) < 3 * csv_table._BLOCK_BYTES
+
+
+def test_a_folder_is_no_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("class,run\n0,1\n1,0\n")
+    assert main(["score", str(path), "--truth", "class", "--output", str(tmp_path)]) == 2
+    assert "a folder" in capsys.readouterr().err
