@@ -278,6 +278,29 @@ def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
     assert said in error(*words)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without room")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("scores.csv", ["score", "--truth", "class", "--overwrite", "--output"]),
+        ("page.html", ["report", "--truth", "class", "--resamples", "20", "--overwrite", "--output"]),
+        ("new.csv", ["relabel", "--truth", "class", "--overwrite", "--output"]),
+        ("new.parquet", ["relabel", "--truth", "class", "--overwrite", "--output"]),
+        ("agreed.csv", ["consensus", "--exclude", "class", "--overwrite", "--output"]),
+        ("picture.svg", ["score", "--truth", "class", "--plot"]),
+    ],
+)
+def test_a_device_without_room_is_named(name: str, words: list[str], folder: Path, capsys: Any) -> None:
+    (folder / "full.csv").write_text("class,a,b\n" + "x,1,1\ny,2,2\ny,2,1\n" * 9)
+    (folder / name).symlink_to("/dev/full")
+    command, *options = words
+    assert main([command, "full.csv", *options, name]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert f"error: {name}: " in message
+    assert "no space left on device" in message.lower()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
 def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -> None:
     resource = pytest.importorskip("resource")
     rows = "".join(f"{i % 3},{i % 4}\n" for i in range(2000))
