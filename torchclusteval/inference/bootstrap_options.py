@@ -118,12 +118,11 @@ class Resamples:
         skew = self.accelerations.get(name)
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         low, high, fallback = intervals.interval(values, estimate, level, self.options.method or "percentile", skew)
-        if bool(self.by_classes[name].any()):
-            perfect, bounds = (None, (-torch.inf, torch.inf)) if measure is None else (measure.perfect, measure.range)
-            ends = intervals.normal(estimate, self.errors[name].reshape(estimate.shape), level, perfect)
-            of_classes = self.by_classes[name].reshape(estimate.shape)
-            pairs = zip(ends, (low, high), strict=True)
-            low, high = (torch.where(of_classes, own.clamp(*bounds), x) for own, x in pairs)
+        perfect, bounds = (None, (-torch.inf, torch.inf)) if measure is None else (measure.perfect, measure.range)
+        ends = intervals.normal(estimate, self.errors[name].reshape(estimate.shape), level, perfect)
+        of_classes = self.by_classes[name].reshape(estimate.shape)
+        pairs = zip(ends, (low, high), strict=True)
+        low, high = (torch.where(of_classes, own.clamp(*bounds), x) for own, x in pairs)
         missing = self.missing[name].reshape(estimate.shape)
         return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), fallback
 
