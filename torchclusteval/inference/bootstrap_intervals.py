@@ -161,7 +161,7 @@ def bootstrap(
             standard_error=found.errors[name].reshape(estimate.shape),
             bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
-            of_classes=found.flags(found.by_classes, name).reshape(estimate.shape) if units else None,
+            of_classes=found.by_classes[name].reshape(estimate.shape) if units else None,
             resamples=values if keep_resamples else None,
         )
     return ResultsByMeasure(
