@@ -36,7 +36,18 @@ def test_totals_are_no_groups(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("normalize", "each"), [(True, "table"), ("index", "row"), ("columns", "column")])
 def test_measures_of_pairs_refuse_proportions(normalize: Any, each: str) -> None:
     cross = pd.crosstab(pd.Series(TRUE), pd.Series(PRED), normalize=normalize)
-    for tables in (ContingencyTables(cross), ContingencyTables.from_cells(**listed(cross), weights=True)):
+    if each == "table":
+        ContingencyTables(cross)
+    else:
+        for given in (cross, cross.to_numpy().tolist(), torch.tensor(cross.to_numpy())[None], cross.round(4)):
+            with pytest.warns(
+                UserWarning, match=rf"^counts: each {each} sums to 1: proportions, .*normalize=, validate"
+            ):
+                ContingencyTables(given)
+    for tables in (
+        ContingencyTables(cross, validate=False),
+        ContingencyTables.from_cells(**listed(cross), weights=True),
+    ):
         for measure in ("rand", "adjusted_rand", "pair_f", "jaccard"):
             with pytest.raises(ValueError, match=f"got proportions: each {each} sums to 1"):
                 tce.evaluate_tables(tables, [measure])

@@ -27,7 +27,7 @@ from torchclusteval.counting.by_group import count_by_group
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
-from torchclusteval.counting.no_counts import axes_of, check_no_proportions, check_no_totals
+from torchclusteval.counting.no_counts import axes_of, check_no_totals, whose_proportions
 from torchclusteval.counting.soft import expected_counts
 from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
@@ -47,8 +47,9 @@ class ContingencyTables:
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
         validate: check for negative, infinite and missing values, and refuse what is no count (this synchronises with
             the device): totals in the last row and column, which are sums of the others or have a name such as All or
-            Total. False: such numbers are meant. Measures of pairs refuse proportions, as of
-            ``crosstab(normalize=True)``, and warn where cells hold less than one item on average (on the CPU).
+            Total. Proportions of rows or columns have a warning. False: such numbers are meant. Measures of pairs
+            refuse proportions, as of ``crosstab(normalize=True)``, and warn where cells hold less than one item on
+            average (on the CPU).
 
     Raises:
         ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value, or totals.
@@ -67,6 +68,11 @@ class ContingencyTables:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
         if validate:
             check_no_totals(self._cells, self._sizes, axes_of(counts))
+            if not self.is_integer and bool((self.counts.detach().frac() != 0).any()):
+                each = whose_proportions(*(x.detach() for x in self._sizes()))
+                if each in ("row", "column"):  # a table that sums to 1 has the shares of its counts
+                    remedy = "crosstab without normalize=, validate=False if they are meant"
+                    warn(f"counts: each {each} sums to 1: proportions, which weigh all {each}s alike ({remedy})")
 
     def _set(self, parts: TableParts) -> None:
         self._cells, self._n_considered = parts.cells, parts.considered
@@ -422,7 +428,9 @@ class ContingencyTables:
         pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
         seen = not self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
         if seen and bool((pairs.ss < -1e-9 * self.n_items).any()):  # only then a value can leave its range
-            check_no_proportions(*self._sizes())
+            if (each := whose_proportions(*self._sizes())) is not None:
+                got = f"proportions: each {each} sums to 1 (crosstab without normalize=)"
+                raise ValueError(f"counts: expected counts of items, whose pairs are measured; got {got}")
             warn("tables: pair measures read masses as items, and cells average less than one (rescale the masses)")
         return pairs
 

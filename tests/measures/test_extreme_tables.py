@@ -148,3 +148,9 @@ def test_without_a_look_at_the_values(layout: str, device: torch.device) -> None
     function = MEASURES["mutual_information"].function
     compiled = torch.compile(function, fullgraph=True, backend="eager")(in_layout(counts, layout))
     assert torch.allclose(compiled, function(in_layout(counts, layout)), rtol=1e-9, atol=0)
+
+
+def test_independent_sides_have_exactly_no_association() -> None:
+    tables = tce.ContingencyTables(torch.outer(torch.tensor([7, 11, 13]), torch.tensor([2, 3, 5])) * 10**6)
+    for name in ("chi_squared", "cramers_v", "tschuprows_t"):
+        assert MEASURES[name](tables).item() == 0.0

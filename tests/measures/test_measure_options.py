@@ -81,6 +81,15 @@ def test_base_of_the_logarithm(name: str) -> None:
         function(TABLES, base=1.0)
 
 
+def test_tversky_between_others() -> None:
+    tables = ContingencyTables([[[5, 1, 0], [2, 3, 1], [0, 1, 4]], [[3, 0, 0], [0, 1, 0], [0, 0, 1]]])
+    same = {(1, 1): m.jaccard, (0.5, 0.5): m.pair_f, (1, 0): m.pair_precision, (0, 1): m.pair_recall}
+    for (alpha, beta), function in same.items():
+        value = m.tversky(tables, alpha=alpha, beta=beta)
+        assert value.tolist() == pytest.approx(function(tables).tolist(), rel=1e-15)
+    assert m.tversky(tables, alpha=0.25, beta=2)[0].item() == pytest.approx(20 / (20 + 21 / 4 + 2 * 20))
+
+
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_all_weight_on_one_part_ignores_the_other(alpha: float) -> None:
     """F at alpha 0 or 1 is one of its parts, also where the other is 0."""

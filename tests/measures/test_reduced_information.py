@@ -54,14 +54,14 @@ def test_in_the_limit_equal_classes_are_of_equal_share() -> None:
     [((2, 3, 3), (3, 5)), ((1, 1, 2), (2, 1, 1)), ((4, 3), (3, 2, 2)), ((7,), (3, 4)), ((5, 5), (4, 6))],
 )
 def test_numbers_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
-    sides = [np.array([[*side, 0]], np.float64) for side in (rows, columns)]
+    sides = [np.array([[*side, *[0] * (4 - len(side))]], np.float64) for side in (rows, columns)]
     expected = math.log(number_of_tables(rows, columns))
     assert log_number_of_tables(*sides)[0] == pytest.approx(expected, abs=1e-14)
     assert log_number_of_tables(*sides[::-1])[0] == pytest.approx(expected, abs=1e-14)
 
 
 def test_the_estimate_is_near_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = [np.array([side], np.float64) for side in ((6, 5, 4, 3), (7, 6, 5))]
+    sides = [np.array([side], np.float64) for side in ((6, 5, 4, 3), (7, 6, 5, 0))]
     exact = log_number_of_tables(*sides)[0]
     monkeypatch.setattr("torchclusteval.measures.reduced_information.MOST_STATES", 1)
     assert log_number_of_tables(*sides)[0] == pytest.approx(exact, abs=0.05)
@@ -93,3 +93,19 @@ def test_one_group_shares_nothing(layout: str, turned: bool) -> None:
     tables = ContingencyTables(counts.mT if turned else counts)
     tables = tables.to_sparse() if layout == "sparse" else tables
     assert m.microcanonical_mutual_information(tables).item() == 0
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_few_items_apart_of_many(layout: str) -> None:
+    """1e-9 of 50 digits, where the information is below 1e-15 of its terms."""
+    kinds = [[[0, 1], [1, 0]], [[0, 3, 2], [5, 0, 0], [4, 0, 0]], [[0, 1], [7, 0]], [[0, 2], [1, 1]], [[0, 40], [3, 0]]]
+    for power in range(1, 16):
+        for kind in kinds:
+            counts = [[10**power + kind[0][0], *kind[0][1:]], *kind[1:]]
+            with mpmath.workdps(50):
+                sides = [[sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]]
+                expected = mpmath.loggamma(sum(sides[0]) + 1) - sum(mpmath.loggamma(x + 1) for y in sides for x in y)
+                expected = float(expected + sum(mpmath.loggamma(x + 1) for row in counts for x in row))
+            for given in (counts, counts[::-1], [[*column] for column in zip(*counts, strict=True)]):
+                tables = ContingencyTables(given) if layout == "dense" else ContingencyTables(given).to_sparse()
+                assert m.microcanonical_mutual_information(tables).item() == pytest.approx(expected, rel=1e-9, abs=0)

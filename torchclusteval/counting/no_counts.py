@@ -15,12 +15,12 @@ def axes_of(counts: Any) -> tuple[Any, Any]:
     return (counts.index, counts.columns) if hasattr(counts, "iloc") and hasattr(counts, "columns") else (None, None)
 
 
-def check_no_proportions(rows: Tensor, columns: Tensor, items: Tensor) -> None:
-    """Raise where the masses of all tables, of all rows or of all columns sum to 1."""
+def whose_proportions(rows: Tensor, columns: Tensor, items: Tensor) -> str | None:
+    """Where the masses of all tables, of all rows or of all columns sum to 1: of what they are proportions."""
     for sums, each in ((items, "table"), (rows, "row"), (columns, "column")):
         if bool((((sums - 1).abs() < 1e-3) | (sums == 0)).all()):
-            got = f"proportions: each {each} sums to 1 (crosstab without normalize=)"
-            raise ValueError(f"counts: expected counts of items, whose pairs are measured; got {got}")
+            return each
+    return None
 
 
 def check_no_totals(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tuple[Any, Any]) -> None:

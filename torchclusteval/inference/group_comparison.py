@@ -175,8 +175,8 @@ def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> t
 
 def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
     """The joint batch shape; raise where the groups of both sides differ, or the classes of a group."""
-    if not a.batch_shape or not b.batch_shape or a.batch_shape[-1] != b.batch_shape[-1]:
-        got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
+    got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
+    if a.batch_shape[-1:] != b.batch_shape[-1:] or not a.batch_shape:
         raise ValueError(f"tables_b: expected the groups of tables_a, the last batch dimension; got {got}")
     ids = [x.names if x.groups is None else x.groups.tolist() for x in (a, b)]
     for one, other in zip(*([] if x is None else x for x in ids), strict=False):
@@ -185,7 +185,6 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
     try:
         shape = broadcast_shapes(a.batch_shape, b.batch_shape)
     except ValueError:
-        got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
         raise ValueError(f"tables_b: expected batch shapes that broadcast to those of tables_a; got {got}") from None
     vocabulary = None if a.classes is None or b.classes is None else Vocabulary()
     (names, sizes), (others, other_sizes) = (_truth(x, vocabulary, max(a.shape[-2], b.shape[-2])) for x in (a, b))

@@ -115,11 +115,7 @@ def counts_up(index: Any) -> bool:
 def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> Any:
     """Values of a mapping or of a pandas Series by its index, in the order of ``labels``; all else as it is.
 
-    Args:
-        labels: those of a mapping; None: there are none.
-        x: a value for each label. A Series whose index is 0 .. N - 1 has none, unless these are the labels.
-        name: of the argument.
-        each: what has a label, such as "a weight for each class".
+    An index 0 .. N - 1 is none, unless these are the labels. ``each`` is what is expected: "a weight for each class".
 
     Raises:
         ValueError: a label has no value or several, or there are no labels.

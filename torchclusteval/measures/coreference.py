@@ -239,16 +239,12 @@ def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero
     return settled(value, tables, zero_division)
 
 
-def _precisions_of_links(tables: ContingencyTables, zero_division: float | None) -> tuple[Tensor, Tensor]:
-    links, others = pred_links(tables)
-    within = one_sided_ratio(pair_sums(tables).ss, links, tables, zero_division)
-    return within, one_sided_ratio(pair_sums(tables).dd, others, tables, zero_division)
-
-
-def _recalls_of_links(tables: ContingencyTables, zero_division: float | None) -> tuple[Tensor, Tensor]:
-    links, others = true_links(tables)
-    within = one_sided_ratio(pair_sums(tables).ss, links, tables, zero_division)
-    return within, one_sided_ratio(pair_sums(tables).dd, others, tables, zero_division)
+def _shares(
+    links: tuple[Tensor, Tensor], tables: ContingencyTables, zero_division: float | None
+) -> tuple[Tensor, Tensor]:
+    """Share of a side's pairs within groups that both sides join, and of those between groups that none joins."""
+    within = one_sided_ratio(pair_sums(tables).ss, links[0], tables, zero_division)
+    return within, one_sided_ratio(pair_sums(tables).dd, links[1], tables, zero_division)
 
 
 BLANC = Sums((pair_counts, 4), (true_links, 2), (pred_links, 2))
@@ -264,7 +260,7 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
     Source: Recasens and Hovy (2011); Luo et al. (2014).
     Example: 0.2917
     """
-    return _mean_of_links(_precisions_of_links(tables, zero_division), tables, zero_division)
+    return _mean_of_links(_shares(pred_links(tables), tables, zero_division), tables, zero_division)
 
 
 @share(source="luo2014", integer_only=True, sums=BLANC)
@@ -274,7 +270,7 @@ def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) 
     Source: Recasens and Hovy (2011); Luo et al. (2014).
     Example: 0.2917
     """
-    return _mean_of_links(_recalls_of_links(tables, zero_division), tables, zero_division)
+    return _mean_of_links(_shares(true_links(tables), tables, zero_division), tables, zero_division)
 
 
 @share(source="luo2014", integer_only=True, sums=BLANC)
@@ -284,8 +280,8 @@ def blanc_f(tables: ContingencyTables, zero_division: float | None = None) -> Te
     Source: Recasens and Hovy (2011); Luo et al. (2014).
     Example: 0.2917
     """
-    sides = zip(_precisions_of_links(tables, zero_division), _recalls_of_links(tables, zero_division), strict=True)
-    within, between = (harmonic_mean(precision, recall) for precision, recall in sides)
+    sides = (_shares(links(tables), tables, zero_division) for links in (pred_links, true_links))
+    within, between = map(harmonic_mean, *sides)
     return _mean_of_links((within, between), tables, zero_division)
 
 

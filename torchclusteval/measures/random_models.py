@@ -117,12 +117,8 @@ def _information_of_sizes(n: int, class_sizes: tuple[float, ...], clusters: int 
 
 def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) -> Tensor:
     """Mean information of the classes as they are with random clusters, ``(*batch,)``."""
-    sizes = (
-        tables.class_sizes.flatten(0, -2).cpu().numpy()
-        if tables.batch_shape
-        else tables.class_sizes.cpu().numpy()[None]
-    )
     items = tables.n_items.flatten().tolist()
+    sizes = tables.class_sizes.reshape(len(items), tables.class_sizes.shape[-1]).cpu().numpy()
     numbers = [None] * len(items) if groups is None else groups.flatten().tolist()
     rows: dict[tuple[int, int | None], list[int]] = {}
     for row, key in enumerate(zip(items, numbers, strict=True)):

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
@@ -41,6 +42,7 @@ Places = NDArray[np.int64]
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
+_CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
 TOLERANCE = 1e-7  # of log a; the code length changes by its square
 MOST_STATES = 1 << 12  # cells of the array that counts exactly
@@ -141,7 +143,27 @@ def _arrangements(tables: ContingencyTables) -> _Information:
         clusters + items * information.of_clusters(tables),
     )
     shared = at_least(shared, 0).masked_fill(one_group, 0.0)
+    if tables._most_items is not None and tables._most_items > _CANCELLED:
+        shared = _few_apart(tables, shared)
     return _Information(shared, shared, classes, clusters)
+
+
+def _few_apart(tables: ContingencyTables, shared: Tensor) -> Tensor:
+    """The information, without cancellation where it is small and each item shares a group with the largest cell.
+
+    The other classes and clusters are single cells then, and ``log(n! x! / (r! c!))`` is left, of that cell x, its
+    class r and its cluster c.
+    """
+    largest = tables.max_by_class(lambda cell: cell.n).amax(-1)
+    apart = torch.stack([x.amax(-1) - largest for x in (tables.class_sizes, tables.cluster_sizes)])
+    few, more = apart.aminmax(dim=0)
+    small = (largest + apart.sum(0) == tables.n_items) & (few * more < largest / _CANCELLED)
+    found = shared.clone()
+    for place in small.nonzero(as_tuple=False).tolist():
+        at = tuple(place)
+        steps = torch.arange(1, int(few[at]) + 1, dtype=torch.float64)
+        found[at] = torch.log1p(more[at] / (largest[at] + steps)).sum()
+    return found
 
 
 @measure(
@@ -179,16 +201,11 @@ def microcanonical_mutual_information(
 
 @cached_on_tables
 def _flat(tables: ContingencyTables) -> _Information:
-    sides = [x.reshape(-1, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
-    rows, columns = np.zeros((2, 3, len(sides[0]), max(side.shape[1] for side in sides)))
-    for places, side in (
-        (rows[:2], sides[0]),
-        (rows[2:], sides[1]),
-        (columns[1:2], sides[0]),
-        (columns[::2], sides[1]),
-    ):
-        places[..., : side.shape[1]] = side
-    numbers = log_number_of_tables(*(x.reshape(-1, x.shape[-1]) for x in (rows, columns)))
+    sides = [x.reshape(-1, x.shape[-1]).double() for x in (tables.class_sizes, tables.cluster_sizes)]
+    width = max(x.shape[1] for x in sides)
+    classes, clusters = (pad(x, (0, width - x.shape[1])).cpu().numpy() for x in sides)
+    rows, columns = [classes, classes, clusters], [clusters, classes, clusters]
+    numbers = log_number_of_tables(np.concatenate(rows), np.concatenate(columns))
     costs = torch.from_numpy(numbers).to(tables.device).reshape(3, *tables.batch_shape)
     shared, _, of_classes, of_clusters = _arrangements(tables)
     reduced = shared - costs[0]
@@ -196,7 +213,7 @@ def _flat(tables: ContingencyTables) -> _Information:
 
 
 def log_number_of_tables(rows: Array, columns: Array) -> Array:
-    """Logarithm of the number of tables with these sums, ``(B,)`` of ``(B, R)`` and ``(B, C)``; zeros are padding.
+    """Logarithm of the number of tables with these sums, ``(B,)`` of ``(B, K)`` each; zeros are padding.
 
     Exact where one side has at most `MOST_STATES` vectors of sums up to its own, ``prod(c_j + 1)``; else the estimate
     of Jerdee, Kirkley and Newman (2022), the mean of both ways to make it.
@@ -207,10 +224,8 @@ def log_number_of_tables(rows: Array, columns: Array) -> Array:
     result = np.zeros(len(rows))
     far = ~exact & ~one_group
     if far.any():
-        both = np.zeros((2, int(far.sum()), max(rows.shape[1], columns.shape[1])))
-        both[0, :, : rows.shape[1]], both[1, :, : columns.shape[1]] = rows[far], columns[far]
-        estimates = _estimate(*(x.reshape(-1, both.shape[2]) for x in (both, both[::-1])))
-        result[far] = estimates.reshape(2, -1).mean(0)
+        sides = rows[far], columns[far]
+        result[far] = _estimate(np.concatenate(sides), np.concatenate(sides[::-1])).reshape(2, -1).mean(0)
     for table in exact.nonzero()[0].tolist():
         small, other = (rows, columns) if states[0][table] <= states[1][table] else (columns, rows)
         result[table] = _count(_sorted(other[table]), _sorted(small[table]))

@@ -158,10 +158,8 @@ def _contents(match: Matching) -> tuple[Array, list[Array], list[str], list[str]
         pairs = [i for i, found in enumerate(with_cluster) if found]
     else:
         pairs = list(range(sum(with_cluster)))
-    (row_of, rows, row_names), (column_of, columns, column_names) = (
-        _drawn_groups(sizes[0], ordered.classes),
-        _drawn_groups(sizes[1], ordered.clusters),
-    )
+    groups = map(_drawn_groups, sizes, (ordered.classes, ordered.clusters))
+    (row_of, rows, row_names), (column_of, columns, column_names) = groups
     matched = [(rows.index(i), columns.index(i)) for i in pairs if i in rows and i in columns]
     counts = np.zeros((len(row_names), len(column_names)), count.dtype)
     np.add.at(counts, (row_of[row], column_of[column]), count)

@@ -90,8 +90,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
     elif isinstance(record, Significance):
         value, (low, high), span = record.observed, permuted(record), PERMUTED
     elif isinstance(scores, Scores) and scores.groups is not None and value.dim() == 2:
-        ends = (value.nan_to_num(nan=sign * torch.inf) for sign in (1.0, -1.0))
-        low, high = (x.amin(1) if i == 0 else x.amax(1) for i, x in enumerate(ends))
+        low, high = value.nan_to_num(nan=torch.inf).amin(1), value.nan_to_num(nan=-torch.inf).amax(1)
         value, span = scores.macro()[name], f"the mean of {value.shape[1]} groups, from the lowest to the highest"
     elif not isinstance(scores, Scores):
         raise ValueError(f"scores: expected scores or intervals; got {type(record).__name__}")

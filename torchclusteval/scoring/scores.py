@@ -140,32 +140,19 @@ class Scores(Printed, ByName[Tensor]):
         order: list[int] = goodness.argsort(descending=True, stable=True).tolist()
         if within is None:
             return self._select(order[:n])
-        members: dict[int, list[int]] = {}
-        groups = self._numbers_of(within, "within")
-        for i in order:
-            members.setdefault(groups[i], []).append(i)
-        return self._select([i for group in sorted(members) for i in members[group][:n]])
-
-    def _numbers_of(self, groups: Any, name: str) -> list[int]:
-        """The number of the group of each clustering, in natural order of the groups.
-
-        Raises:
-            ValueError: there is not one group for each clustering, by its name or number where groups have labels.
-        """
-        each = f"a group for each of {len(self.n_items)} clusterings"
-        known = range(len(self.n_items)) if self.clusterings is None else self.clusterings
-        given = in_order_of(known, groups, name, each)
-        if isinstance(given, (str, bytes, Set)) or not is_listable(given, name):
-            raise ValueError(f"{name}: expected {each}, in their order; got {brief(groups)}")
-        listed = given.tolist() if hasattr(given, "tolist") else list(given)
-        wrong = next((x for x in listed if not isinstance(x, Hashable) or is_missing(x)), None)
-        if len(listed) != len(known) or wrong is not None or None in listed:
-            got = len(listed) if len(listed) != len(known) else brief(wrong)
-            raise ValueError(f"{name}: expected {each}; got {got}")
+        each = f"a group for each of {len(order)} clusterings"
+        given = in_order_of(self.clusterings or range(len(order)), within, "within", each)
+        if isinstance(given, (str, bytes, Set)) or not is_listable(given, "within"):
+            raise ValueError(f"within: expected {each}, in their order; got {brief(within)}")
+        groups = given.tolist() if hasattr(given, "tolist") else list(given)
+        bad = [brief(x) for x in groups if not isinstance(x, Hashable) or is_missing(x)]
+        if bad or len(groups) != len(order):
+            raise ValueError(f"within: expected {each}; got {bad[0] if bad else len(groups)}")
         vocabulary = Vocabulary()
-        numbers = vocabulary.numbers_of(listed)
-        found: list[int] = vocabulary.ranked()[1][numbers].tolist()
-        return found
+        numbers = vocabulary.numbers_of(groups)
+        ranks = vocabulary.ranked()[1][numbers].tolist()
+        by_group = itertools.groupby(sorted(order, key=ranks.__getitem__), key=ranks.__getitem__)
+        return self._select([i for _, members in by_group for i in itertools.islice(members, n)])
 
     def distinct(
         self,
