@@ -1,14 +1,17 @@
 """``score --by COLUMN``: macro and pooled scores of the groups of a column."""
 
 import csv
+import json
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import torchclusteval as tce
+from torchclusteval.cli import main
 
 ROWS: list[tuple[str, ...]] = [
     *(("a", "x", "0", "1"), ("b", "x", "0", "2"), ("a", "x", "0", "1"), ("c", "z", "5", "5")),
@@ -270,3 +273,25 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     asked = [str(path), "--truth", "t", "--missing", "ignore", "--exclude", "id", "--measures", "ari", "--top", "1"]
     said = run("score", *asked, "--resamples", "classes", "--confidence-level", "0.9").err
     assert "note: this is said of all 2 clusterings, also those that --top leaves out" in said
+
+
+def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside a group of six items, for which there is none; notes name clusterings and groups."""
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(20), 300)
+    split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)
+    good = np.where(rng.random(6000) < 0.05, (true + 1) % 20, true)
+    places = np.concatenate([np.arange(6000), np.arange(0, 6000, 1000)])
+    rows = zip(true[places], split[places], good[places], ["big"] * 6000 + ["small"] * 6, strict=True)
+    path = tmp_path / "labels.csv"
+    path.write_text("truth,split,good,by\n" + "\n".join(",".join(map(str, row)) for row in rows))
+    options = ["--measures", "v_measure", "--by", "by", "--confidence-level", "0.95", "--format", "json"]
+    assert main(["score", str(path), "--truth", "truth", *options]) == 0
+    captured = capsys.readouterr()
+    found = {(row["clustering"], row["group"]): row for row in json.loads(captured.out)["groups"]}
+    for name, own in (("split", split), ("good", good)):
+        alone = tce.bootstrap(tce.ContingencyTables.from_labels(true, own), ["v_measure"], 1000, rng=0)["v_measure"]
+        row = found[name, "big"]
+        assert [row["v_measure_low"], row["v_measure_high"]] == pytest.approx([float(alone.low), float(alone.high)])
+        assert row["v_measure_of_classes"] == (name == "split")
+    assert "classes are drawn of v_measure for 'split' in 'big', items of the others" in captured.err

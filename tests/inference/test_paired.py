@@ -15,7 +15,7 @@ import torch
 
 import torchclusteval as tce
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.inference import intervals, paired_bootstrap
+from torchclusteval.inference import bootstrap, intervals, paired_bootstrap
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper
 from torchclusteval.inference.paired_comparison import _draws_of_items, _pairs
 from torchclusteval.inference.results import Difference
@@ -154,6 +154,24 @@ def test_pairs_of_different_items_are_drawn_by_cells() -> None:
     assert not isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
     other = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
     assert torch.equal(same["ari"].difference[0], other["ari"].difference[0])
+
+
+def test_the_order_of_the_items_changes_monte_carlo_error_alone(drawn: str) -> None:
+    """The same rows of a file in another order: ends of intervals are known to 2.7 errors / sqrt(draws)."""
+    true, a, b = three_labels(200)
+    order, mask = np.random.default_rng(1).permutation(200), np.arange(200) % 9 > 0
+    first, second = (
+        paired_bootstrap(true[x], a[x], np.stack([b, a, (b + 1) % 4])[:, x], ["ari", "vi"], 2000, rng=0, mask=mask[x])
+        for x in (np.arange(200), order)
+    )
+    for name, record in first.items():
+        near = SIGMAS * 2.7 * math.sqrt(2 / 2000) * record.standard_error + 1e-12
+        assert bool(((record.difference - second[name].difference).abs() <= 1e-12).all())
+        for end in ("low", "high", "standard_error"):
+            assert bool(((getattr(record, end) - getattr(second[name], end)).abs() <= near).all()), (name, end)
+    tables = [ContingencyTables.from_labels(true[x], a[x]) for x in (np.arange(200), order)]
+    alone, again = (bootstrap(x, ["ari", "vi"], 300, rng=0, resample="items") for x in tables)
+    assert all(torch.equal(alone[name].low, again[name].low) for name in alone)  # the same table
 
 
 BROADCAST = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import re
+import warnings
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -289,6 +290,27 @@ def test_intervals_and_verdicts_agree(groups: int | None) -> None:
         shown, verdict = given[str(name)]
         assert verdict == ("real" if passed else "not told apart")
         assert (shown == "none") == bool(low.isnan())
+
+
+def test_one_page_draws_one_unit() -> None:
+    """Items are biased for the clustering with many items split off, not for the best: classes are drawn of all."""
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(20), 300)
+    split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)
+    good, better = (np.where(rng.random(6000) < share, (true + 1) % 20, true) for share in (0.05, 0.03))
+    runs, measures = {"split": split, "good": good, "better": better}, ["v_measure"]
+    by_default = tce.bootstrap(tce.ContingencyTables.from_labels(true, runs), measures, 200, rng=0)
+    assert by_default.settings["resampled"] == "items or classes"
+    for resample, drawn in ((None, "classes"), ("items", "items")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the bias of items, where these are named
+            made = tce.report(true, runs, measures=measures, n_resamples=200, resample=resample)
+        assert made.evidence.intervals.settings["resampled"] == drawn
+        record, settings = made.evidence.differences["v_measure"], made.evidence.differences.settings
+        assert settings["resampled"] == drawn
+        assert ((record.low > 0) | (record.high < 0)).tolist() == (record.p_adjusted < 0.05).tolist()
+        assert f"intervals come from drawing {drawn}" in made.html
+        assert f"on the same {drawn} drawn again" in made.html
 
 
 @pytest.mark.parametrize("draws", [1, 7, 39, 40, 199, 1000])

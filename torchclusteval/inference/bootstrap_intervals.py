@@ -78,7 +78,8 @@ def bootstrap(
             classes, for measures for which the mean of the draws stays within half a standard error of the estimate,
             and for counts that grow with the number of items; classes otherwise. With fewer than 10 classes these are
             not drawn by default, and where the mean of draws of items is more than one standard error from the
-            estimate there is no interval. Classes and groups are the same for all clusterings.
+            estimate there is no interval. Each table has its own unit, its own classes, and the draws that it has
+            alone; of tables with as many classes they are the same, as are groups for all clusterings.
         macro: with ``resample="groups"``: the mean over the groups that have a finite score, of any measure.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``, those of classes around the estimate.
         progress: called as ``progress(done, total)``.
@@ -86,6 +87,7 @@ def bootstrap(
     Returns:
         A mapping of names to :class:`Interval`; equal clusterings have equal intervals. ``settings["resampled"]`` says
         what was drawn, ``settings["population"]`` what the intervals are of, and ``notes`` what is wrong with some.
+        Where classes were drawn of some tables and items of others, ``of_classes`` says which.
 
     Warns:
         UserWarning: the mean of draws of items is more than one standard error from the estimate; or few classes have

@@ -12,7 +12,6 @@ from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
-from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
@@ -118,16 +117,14 @@ def gather(
         found |= {"tables": tables, "scores": scores}
         generator = seeded(rng)
         level = 1 - options.confidence_level
-        if labels.groups is None:
-            ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
-            found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=options.resample)
-        else:
+        if labels.groups is not None:
             found["by_group"] = by[lead.name][order[0]]
             found["pooled"] = None if lead.parts is None else pooled(tables, [lead])
             whole = ContingencyTables.from_labels(labels.true, labels.codes, mask=labels.scored(), item_dims=1)
             found["together"] = evaluate_tables(whole, [lead])
             ranked_values = by[lead.name][order[:MAX_RANKED]]
             found["intervals"] = over_groups(ranked_values, lead, options.n_resamples, level, generator)
+    first, same = list[int](), torch.zeros(0, dtype=torch.bool)
     if others := order[1:MAX_COMPARED]:
         found["agreement"] = _agreement(labels, order[:MAX_COMPARED], lead)
         apart = labels.apart()
@@ -137,9 +134,7 @@ def gather(
             pairs = ContingencyTables.from_labels(codes[order[0]], codes[others], mask=both, item_dims=1)
             found["same"] = same = pairs.identical & (pairs.n_items > 0)
             first = same_codes(codes[others], apart.scored(others))
-            if labels.groups is None:
-                found["differences"] = _differences(labels, order, lead, options, generator, first, same)
-            else:
+            if labels.groups is not None:
                 compared = by[lead.name][order[:MAX_COMPARED]]
                 found["differences"] = differences_over_groups(
                     compared, lead, options.n_resamples, level, generator, first, same
@@ -148,6 +143,8 @@ def gather(
         stability = cluster_stability(codes[order[0]][stable], codes[others][:, stable], kept[others][:, stable])
         names = np.array(apart.clusters(order[0]), dtype=object)[stability.labels.tolist()]
         found["stability"] = replace(stability, labels=names)
+    if labels.true is not None and labels.groups is None:
+        found |= _resampled(labels, found["tables"], order, lead, options, rng, first, same)
     return Evidence(order, lead, **found)
 
 
@@ -181,31 +178,40 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
     return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
 
 
-def _differences(
+def _resampled(
     labels: Labelling,
+    tables: ContingencyTables,
     order: list[int],
     lead: Measure,
     options: BootstrapOptions,
-    generator: torch.Generator | None,
+    rng: Rng,
     first: list[int],
     same: Tensor,
-) -> ResultsByMeasure[Difference]:
-    others = order[1:MAX_COMPARED]
-    found = paired_bootstrap(
-        labels.true,
-        labels.codes[order[0]],
-        labels.codes[others],
-        [lead],
-        max(options.n_resamples, needed(len(others), 1 - options.confidence_level)),
-        options.confidence_level,
-        rng=generator,
-        resample=options.resample,
-        keep_resamples=True,
-        mask=labels.scored(order[0]) & labels.scored(others),
-        item_dims=1,
-    )
-    found = replace(found, clusterings=tuple(labels.names[i] for i in others))
-    return with_intervals(found, lead, first, same)
+) -> dict[str, Any]:
+    """Intervals and differences by draws of one unit: classes where these are the default for any of them."""
+    ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
+    found, generator = dict[str, Any](), seeded(rng)
+    for unit in (options.resample, "classes"):
+        found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=generator, resample=unit)
+        if others:
+            compared = paired_bootstrap(
+                labels.true,
+                labels.codes[order[0]],
+                labels.codes[others],
+                [lead],
+                max(options.n_resamples, needed(len(others), 1 - level)),
+                level,
+                rng=generator,
+                resample=unit,
+                keep_resamples=True,
+                mask=labels.scored(order[0]) & labels.scored(others),
+                item_dims=1,
+            )
+            compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
+            found["differences"] = with_intervals(compared, lead, first, same)
+        if {x.settings["resampled"] for x in found.values()} in ({"items"}, {"classes"}):
+            break
+    return found
 
 
 class Best(NamedTuple):

@@ -5,7 +5,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
@@ -23,7 +22,7 @@ from torchclusteval.reports.evidence import (
 )
 from torchclusteval.reports.page import Cell, name, note, paragraph, picture, table, text
 from torchclusteval.reports.tested import GOAL
-from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
+from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
@@ -221,10 +220,9 @@ def _table(best: Best, name: str) -> str:
 def _classes(best: Best) -> str:
     classes, names, clusters = per_class(best.table), _names(best.table.classes), _names(best.table.clusters)
     partner = [clusters[i] if i >= 0 else "none" for i in best.matching.cluster_of_class.tolist()]
-    rows: Rows = []
-    for i in _filled(classes, best.scores["iou"]):
-        shares = (best.scores["iou"][i], best.scores["precision"][i], best.scores["recall"][i], classes["purity"][i])
-        rows.append([names[i], int(classes["size"][i]), partner[i], *map(float, shares)])
+    scores, sizes = best.scores, classes["size"].tolist()
+    shares = [x.tolist() for x in (scores["iou"], scores["precision"], scores["recall"], classes["purity"])]
+    rows: Rows = [[names[i], sizes[i], partner[i], *(x[i] for x in shares)] for i in _filled(sizes, shares[0])]
     out = paragraph(
         "Classes, the worst first, with the cluster that each is matched with. <i>Largest share</i> is that of "
         "the class in one cluster."
@@ -235,10 +233,9 @@ def _classes(best: Best) -> str:
 
 def _clusters(one: ContingencyTables) -> str:
     clusters, names = per_cluster(one), _names(one.clusters)
-    rows: Rows = []
-    for i in _filled(clusters, torch.as_tensor(clusters["best_jaccard"])):
-        shares = (float(clusters[key][i]) for key in ("best_jaccard", "purity", "entropy"))
-        rows.append([names[i], int(clusters["size"][i]), str(clusters["best_match"][i]), *shares])
+    sizes, likes = clusters["size"].tolist(), clusters["best_match"].tolist()
+    shares = [clusters[key].tolist() for key in ("best_jaccard", "purity", "entropy")]
+    rows: Rows = [[names[i], sizes[i], str(likes[i]), *(x[i] for x in shares)] for i in _filled(sizes, shares[0])]
     out = paragraph(
         "Clusters, the worst first, with the class that each is most like; <i>purity</i> is the share of its "
         "largest class, <i>entropy</i> that of its classes (nats)."
@@ -318,10 +315,9 @@ def _names(labels: Any) -> list[str]:
     return [] if labels is None else [str(x) for x in labels.tolist()]
 
 
-def _filled(groups: GroupScores, values: Tensor) -> list[int]:
+def _filled(sizes: list[int], values: list[float]) -> list[int]:
     """The groups with items, in ascending order of a value, large ones first among equals."""
-    sizes = groups["size"].tolist()
-    return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (float(values[i]), -sizes[i]))
+    return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (values[i], -sizes[i]))
 
 
 def _needed(labels: Labelling) -> str:

@@ -22,8 +22,6 @@ from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.results import Difference, ResultsByMeasure
-from torchclusteval.labels.encoding import encode
-from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.tables import ContingencyTables
 
@@ -79,7 +77,8 @@ def _columns(record: Difference) -> dict[str, np.ndarray]:
     values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
     values |= {"_difference_high": record.high, "_p": record.p_value}
     values |= {} if record.p_adjusted is None else {"_p_adjusted": record.p_adjusted}
-    return {key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
+    columns = {key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
+    return columns | ({} if record.of_classes is None else {"_of_classes": record.of_classes.numpy(force=True)})
 
 
 def _settings(arguments: argparse.Namespace, comparisons: int) -> dict[str, Any]:
@@ -151,11 +150,9 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
     given = given_labels(asked, [reference, *others], truth)
-    kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask  # (N,), or of each clustering
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
-    by, grouped = (None, np.ones(len(truth), bool)) if groups is None else groups_of(groups, asked)
-    kept = (torch.ones(1, dtype=torch.bool) if kept is None else kept) & torch.from_numpy(grouped)
-    kept = kept.expand(len(given.labels), -1)
+    by, grouped = groups_of(groups, asked, len(truth))
+    kept = given.scored(grouped)
     both = kept[1:] & kept[:1]
     if not bool(both.all()):
         columns["coverage"] = both.double().mean(-1).numpy()

@@ -45,6 +45,8 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
         note_drawn(intervals, arguments.top)
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
+            if interval.of_classes is not None:
+                columns[name]["of_classes"] = interval.of_classes.cpu().numpy()
     directed = [measure for measure in measures if measure.better is not None]
     if arguments.resamples is not None and directed:
         keep = arguments.picture == "chance"
