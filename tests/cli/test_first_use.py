@@ -185,6 +185,7 @@ def test_difference_is_the_paired_bootstrap(folder: Path, run: Any) -> None:
     shown = run(*words, "--correction", "holm", "--format", "json", "--sort", "vi")
     assert shown.err == (
         "torchclusteval: note: drawn: items; intervals are of more items of the same classes\n"
+        "torchclusteval: note: p-values stop at 0.002: --resamples 1999 take them to 0.001\n"
         "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
     )
     rows = shown.scores
@@ -275,6 +276,29 @@ def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
     Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
     Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
     assert said in error(*words)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without room")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("scores.csv", ["score", "--truth", "class", "--overwrite", "--output"]),
+        ("page.html", ["report", "--truth", "class", "--resamples", "20", "--overwrite", "--output"]),
+        ("new.csv", ["relabel", "--truth", "class", "--overwrite", "--output"]),
+        ("new.parquet", ["relabel", "--truth", "class", "--overwrite", "--output"]),
+        ("agreed.csv", ["consensus", "--exclude", "class", "--overwrite", "--output"]),
+        ("picture.svg", ["score", "--truth", "class", "--plot"]),
+    ],
+)
+def test_a_device_without_room_is_named(name: str, words: list[str], folder: Path, capsys: Any) -> None:
+    (folder / "full.csv").write_text("class,a,b\n" + "x,1,1\ny,2,2\ny,2,1\n" * 9)
+    (folder / name).symlink_to("/dev/full")
+    command, *options = words
+    assert main([command, "full.csv", *options, name]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert f"error: {name}: " in message
+    assert "no space left on device" in message.lower()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
 def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -> None:

@@ -60,7 +60,7 @@ def test_scores_share_no_storage_with_what_the_compiled_function_returned(tables
 
         return values
 
-    monkeypatch.setattr(tce.scoring.evaluation, "_program", program)
+    monkeypatch.setattr("torchclusteval.scoring.evaluation._program", program)
     evaluator = tce.compile(["purity", "rand"], mode="reduce-overhead")
     first = evaluator(tables)
     expected = {name: value.clone() for name, value in first.items()}

@@ -16,6 +16,7 @@ from torchclusteval.cells.layouts import Cells, DenseCells
 from torchclusteval.cells.pairs import pairs_of
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
+from torchclusteval.common.checks import not_tables
 
 MOST_CELLS = 1 << 16  # of a table
 CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
@@ -37,6 +38,8 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
     @wraps(function)
     def value(tables: Any) -> T:
+        if not hasattr(tables, "_launched"):
+            raise not_tables(tables)
         sums: dict[str, T] | None = tables._launched
         return function(tables) if sums is None else sums[name]
 

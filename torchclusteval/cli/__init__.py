@@ -123,8 +123,12 @@ def _write(text: str, output: str | None) -> None:
     if sys.stdout is None:
         raise ValueError("standard output: expected one that is open; it is closed")
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def _reason(error: Exception) -> str:

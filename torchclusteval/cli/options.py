@@ -164,7 +164,8 @@ def numbered(names: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def closest(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean ...?)``, or nothing."""
-    close = get_close_matches(name, list(known), 3, 0.6)
-    return f" (did you mean {' or '.join(close)}?)" if close else ""
+def closest(name: str, known: Iterable[str], other: str = "") -> str:
+    """`` (did you mean ...?)``, or nothing; with another hint for where no name is close, names are quoted."""
+    close = get_close_matches(name, list(known), 3, 0.5 if other else 0.6)
+    hint = f"did you mean {' or '.join(map(repr, close) if other else close)}?" if close else other
+    return f" ({hint})" if hint else ""

@@ -102,9 +102,7 @@ def smaller(x: Tensor, y: Tensor) -> Tensor:
 
 def largest(x: Tensor) -> Tensor:
     """The largest number of the last dimension; equal ones share the gradient evenly."""
-    return share_gradient(
-        x, lambda numbers: numbers.amax(-1), lambda maximum: maximum.unsqueeze(-1), lambda y: y.sum(-1)
-    )
+    return share_gradient(x, lambda y: y.amax(-1), lambda y: y.unsqueeze(-1), lambda y: y.sum(-1))
 
 
 def share_gradient(

@@ -17,16 +17,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         OSError: the file cannot be written; the error names ``path``.
     """
     given = Path(path)
-    if given.exists() and not given.is_file():
-        yield given
-        return
-    target = given.resolve()
+    is_regular, target = given.is_file() or not given.exists(), given.resolve()
     unfinished = target.with_name(f".{target.stem}-{os.getpid()}{target.suffix}")  # the suffix says the format
     try:
-        yield unfinished
-        if target.exists():
+        yield unfinished if is_regular else given
+        if is_regular and target.exists():
             shutil.copymode(target, unfinished)
-        os.replace(unfinished, target)
+        if is_regular:
+            os.replace(unfinished, target)
     except OSError as error:
         error.filename = os.fspath(path)
         del error.filename2  # that of a move; None would be printed

@@ -115,9 +115,8 @@ def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:
             at = first_position(~((p >= 0) & (p < torch.inf)))
             value = p[at].item()
             remedy = "of logits, take softmax(-1)" if value == value else "leave such items out"
-            raise ValueError(
-                f"{name}: expected probabilities; got {value} at position {format_position(at)} ({remedy})"
-            )
+            got = f"{value} at position {format_position(at)} ({remedy})"
+            raise ValueError(f"{name}: expected probabilities; got {got}")
     return p
 
 

@@ -52,9 +52,8 @@ def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch
     known_ids = read_integers(groups, "clusters", device)
     found = _find_numbers(own.values.long(), known_ids.values.long())
     # Beside uint64, whose large numbers look negative, no number below 0 is the same label.
-    return (
-        found.masked_fill(own.values < 0, -1) if (known_ids.kind == "unsigned") != (own.kind == "unsigned") else found
-    )
+    differ = (known_ids.kind == "unsigned") != (own.kind == "unsigned")
+    return found.masked_fill(own.values < 0, -1) if differ else found
 
 
 def _find_numbers(values: Tensor, groups: Tensor) -> Tensor:

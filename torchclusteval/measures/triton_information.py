@@ -1,9 +1,8 @@
 """Expected mutual information by a Triton kernel: each lane walks the hypergeometric distribution of one cell.
 
-Up to a variance of ``WIDE`` a lane takes every value, by ratios of neighbours from the mode outwards; beyond, every
-h-th value by the formula of :mod:`torchclusteval.measures.hypergeometric_means`. Both end where a probability is
-below 1e-18 of the largest. This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is
-there.
+Up to a mean of ``LEAST_MEAN`` a lane takes every value, by ratios of neighbours from the mode outwards until a
+probability is below 1e-18 of the largest; beyond, the moments of :mod:`torchclusteval.measures.hypergeometric_means`.
+This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is there.
 """
 
 import triton
@@ -11,9 +10,9 @@ import triton.language as tl
 from torch import Tensor
 
 from torchclusteval.cells.triton_sums import log1p
+from torchclusteval.measures import hypergeometric_means
 
-WIDE = tl.constexpr(300.0)  # from this variance on, counts that matter are far above 16, as Stirling's series needs
-LOG_ALIAS = tl.constexpr(43.0)  # minus the log of the error of leaving values out
+LEAST_MEAN = tl.constexpr(hypergeometric_means.LEAST_MEAN)
 BLOCK = 128  # cells that a program works on at a time
 
 
@@ -56,10 +55,8 @@ def expect(out, class_sizes, cluster_sizes, rows, columns, parts, blocks, BLOCK:
 def _of_cell(a, b, n, one):  # fmt: skip
     """Shares ``(BLOCK,)`` of cells; ``one`` is 0 in lanes that have none."""
     area = a * b
-    mean = (a - 1.0) * (b - 1.0) / (n - 1.0)
-    variance = mean * ((n - a) * (n - b) / ((n - 1.0) * tl.maximum(n - 2.0, 1.0)))
     centred = (area >= n).to(tl.float64)  # E[d] is added in closed form
-    wide = variance > WIDE
+    wide = (a - 1.0) * (b - 1.0) >= LEAST_MEAN * (n - 1.0)
     rest = n - a - b
     low, high = tl.maximum(-rest - 1.0, 0.0), tl.minimum(a, b) - 1.0
     mode = tl.minimum(tl.maximum(tl.floor(area / (n + 1.0)), low), high)
@@ -81,26 +78,10 @@ def _of_cell(a, b, n, one):  # fmt: skip
         mass += weight
         value += weight * _log_less_d(tl.where(weight > 0, ((m + 1.0) * n - area) / area, 0.0), centred)
 
+    value = value / tl.where(mass > 0, mass, 1.0) + centred * ((n - a) * (n - b)) / (area * (n - 1.0))
     if tl.max(wide.to(tl.int32), 0) > 0:
-        c = 1.0 - LOG_ALIAS / tl.maximum(variance, WIDE)
-        step = tl.floor(6.283185307179586 * one / _arccos(c) + (1.0 - one))
-        for side in tl.static_range(0, 2):  # from the mean upwards, then downwards
-            t = tl.floor(mean) - mean
-            if side == 1:
-                t -= step
-            weight = tl.where(wide, one, 0.0)
-            while tl.max(weight, 0) > 1e-18:
-                p = _relative_probability(t, mean, a, b, rest)
-                weight = tl.where(weight > 1e-18, p, 0.0)
-                d = (t * n + (n - a) * (n - b) / (n - 1.0)) / area
-                mass += weight
-                value += weight * _log_less_d(tl.where(weight > 0, d, 0.0), centred)
-                if side == 0:
-                    t += step
-                else:
-                    t -= step
-    share = area / (n * n)
-    return share * value / tl.where(mass > 0, mass, 1.0) + centred * ((n - a) * (n - b)) / (n * n * (n - 1.0))
+        value = tl.where(wide, _by_moments(a, b, n), value)
+    return value * (area / (n * n))
 
 
 @triton.jit
@@ -109,26 +90,28 @@ def _log_less_d(d, centred):  # fmt: skip
 
 
 @triton.jit
-def _relative_probability(t, mean, a, b, rest):  # fmt: skip
-    """Of ``mean + t``, but for a constant: Stirling's series in the four counts of the 2 x 2 table."""
-    log_p = -_log_factorial_part(mean, t) - _log_factorial_part(a - 1.0 - mean, -t)
-    return tl.exp(log_p - _log_factorial_part(b - 1.0 - mean, -t) - _log_factorial_part(rest + 1.0 + mean, t))
-
-
-@triton.jit
-def _log_factorial_part(e, t):  # fmt: skip
-    """``(c + 1/2) log(c / e) + S(c)`` of a count ``c = e + t`` with mean ``e``; far below the mean a large number."""
-    count = tl.maximum(e + t, 8.0)
-    inverse = 1.0 / count
-    square = inverse * inverse
-    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
-    t = count - e
-    return log1p(t / e) * (count + 0.5) + series
-
-
-@triton.jit
-def _arccos(x):  # fmt: skip
-    """Of numbers from 0.85 to 1, from above: ``2 arcsin(sqrt((1 - x) / 2))`` by its series."""
-    s = (1.0 - x) / 2.0
-    root = tl.sqrt(s)
-    return 2.0 * root * (1.0 + s * (1.0 / 6.0 + s * (3.0 / 40.0 + s * (5.0 / 112.0 + s * 0.05))))
+def _by_moments(a, b, n):  # fmt: skip
+    """``mean_by_moments`` of 20 moments; ``q1`` is that before the last, ``q0``."""
+    items = n - 1.0
+    mean = (a - 1.0) * (b - 1.0) / items
+    left, right = (a - 1.0) * (n - b) / items, (b - 1.0) * (n - a) / items
+    spread = left * right * (4.0 / items)
+    skew = (2.0 * (left + right) - items) / items
+    none = mean * 0.0
+    q0, q1, q2, q3, q4, q5 = spread * (items / (items - 1.0)), none, none + 1.0, none, none, none
+    scale = -0.5 / (mean + 1.0)
+    power = scale * scale
+    total = q0 * power / 2.0
+    for k in tl.static_range(2, 20):
+        two = k * (k - 1) // 2
+        three = two * (k - 2) // 3
+        four = three * (k - 3) // 4
+        five = four * (k - 4) // 5
+        odd = k * q0 + three * q2 + five * q4
+        even = k * q1 + three * q3 + five * q5
+        moment = spread * even - skew * odd - ((two - three / items) * q1 + four * q3)
+        moment = moment * (items / (items - k))
+        q0, q1, q2, q3, q4, q5 = moment, q0, q1, q2, q3, q4
+        power *= scale
+        total += moment * power / (k + 1)
+    return log1p((n - a) * (n - b) / ((n - 1.0) * (a * b))) - total

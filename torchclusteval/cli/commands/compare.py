@@ -1,11 +1,12 @@
 """The command ``compare``: clusterings in files against each other."""
 
 import argparse
+from typing import Any
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_measure
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
-from torchclusteval.cli.printing import Table, as_csv, as_json, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import hold_files
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.formatting import format_number, printable
@@ -40,15 +41,19 @@ def run(arguments: argparse.Namespace) -> str:
             save_picture(draw(transitions(given.labels, **given.noise, device=device), names), arguments.plot)
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
-    if arguments.format == "json":
-        head = {"measure": measure.name, "clusterings": names, "values": matrix}
-        return as_json({**head, "agreement": found.agreement.tolist(), "overall": found.overall, "medoid": medoid})
-    if arguments.format == "csv":
-        return as_csv(Table(["clustering", *names], [[name, *row] for name, row in zip(names, matrix, strict=True)]))
     title = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(found.overall)}"
     title += "" if medoid is None else f"; the one most like the others is {printable(medoid)}"
     whole = len(names) <= _MAX_MATRIX_CLUSTERINGS
     means = zip(names, found.agreement.tolist(), matrix, strict=True)
-    rows = [[name, mean, *(row if whole else [])] for name, mean, row in means]
-    text = render(arguments, {"": Table(["clustering", "mean", *(names if whole else [])], rows)}, {}, title)
-    return text if whole else f"{text}\n--format csv or json has all pairs\n"
+    shown = Table(["clustering", "mean", *(names * whole)], [[name, mean, *(row * whole)] for name, mean, row in means])
+    pairs = Table(["clustering", *names], [[name, *row] for name, row in zip(names, matrix, strict=True)])
+    head: dict[str, Any] = {
+        "measure": measure.name,
+        "clusterings": names,
+        "values": matrix,
+        "agreement": found.agreement.tolist(),
+    }
+    head |= {"overall": found.overall, "medoid": medoid}
+    is_data = arguments.format in ("json", "csv")
+    text = render(arguments, {} if arguments.format == "json" else {"": shown}, head, title, pairs)
+    return text if whole or is_data else f"{text}\n--format csv or json has all pairs\n"

@@ -22,8 +22,6 @@ from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.results import Difference, ResultsByMeasure
-from torchclusteval.labels.encoding import encode
-from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.tables import ContingencyTables
 
@@ -152,11 +150,9 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
     given = given_labels(asked, [reference, *others], truth)
-    kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask  # (N,), or of each clustering
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
-    by, grouped = (None, np.ones(len(truth), bool)) if groups is None else groups_of(groups, asked)
-    kept = (torch.ones(1, dtype=torch.bool) if kept is None else kept) & torch.from_numpy(grouped)
-    kept = kept.expand(len(given.labels), -1)
+    by, grouped = groups_of(groups, asked, len(truth))
+    kept = given.scored(grouped)
     both = kept[1:] & kept[:1]
     if not bool(both.all()):
         columns["coverage"] = both.double().mean(-1).numpy()

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
 from torchclusteval.cli.commands.checks import note_doubtful
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.held import Held, Label, listed, missing_label, name_gap, note_unseen
 from torchclusteval.cli.reading.selection import Selection
+from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.keeping import keep_items
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.reading import read
@@ -37,6 +39,12 @@ class Given:
 
     def tables(self, **more: Any) -> ContingencyTables:
         return ContingencyTables.from_labels(self.true, self.labels, **self.options, **more)
+
+    def scored(self, mask: np.ndarray) -> torch.Tensor:
+        """On which items of the mask ``(N,)`` each clustering is scored, ``(B, N)`` bool."""
+        kept = encode(self.true, self.labels, LabelOptions.of({**self.options, "mask": torch.from_numpy(mask)})).mask
+        assert kept is not None
+        return kept.expand(len(self.labels), -1)
 
 
 def given_labels(asked: Selection, held: Sequence[Held], truth: Held | None = None) -> Given:
@@ -78,8 +86,13 @@ def _doubtful(held: Sequence[Held], truth: Held | None) -> dict[str, str]:
     return found
 
 
-def groups_of(held: Held, asked: Selection) -> tuple[LabelSource, np.ndarray]:
-    """The ids of the groups of items, and which items have one, ``(N,)`` bool; a note where some have none."""
+def groups_of(held: Held | None, asked: Selection, n_items: int) -> tuple[LabelSource | None, np.ndarray]:
+    """The ids of the groups of items, and which items have one, ``(N,)`` bool; a note where some have none.
+
+    None: all items are one group.
+    """
+    if held is None:
+        return None, np.ones(n_items, bool)
     if asked.missing == "error" and held.labels.missing is not None:
         raise missing_label(held, int(held.labels.missing.argmax()))
     ids = labels_of([held], asked, name_of_missing([held]))[0][0]

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> str:
     held, _ = hold_table(asked, named)
     first, clusterings = held[: len(named)], held[len(named) :]
     given = given_labels(asked, clusterings, first[0]) if first else given_labels(asked, clusterings)
-    by = groups_of(first[1], asked)[0] if len(first) > 1 else None
+    by, _ = groups_of(first[1] if len(first) > 1 else None, asked, len(held[0]))
     labels = read_clusterings(given.true, given.labels, by, given.options | {"device": device})
     facts = [("file", asked.files[0])]
     facts += [(flag.removeprefix("--"), f"column {column}") for flag, column in named.items()]

@@ -36,9 +36,7 @@ from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import Held, Label, hold_files, hold_table
 from torchclusteval.cli.reading.read import count_table
 from torchclusteval.cli.reading.selection import Selection, parse_selection
-from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import as_objects, labels_at
-from torchclusteval.labels.options import LabelOptions
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
@@ -159,11 +157,9 @@ def _held_task(
     needs_labels: bool,
 ) -> _Task:
     given, counts = given_labels(asked, held[1:], held[0]), None
-    ids, grouped = (None, np.ones(len(held[0]), bool)) if groups is None else groups_of(groups, asked)
-    inside = torch.from_numpy(grouped)
+    ids, grouped = groups_of(groups, asked, len(held[0]))
     if arguments.per == "partition":
-        scored = encode(given.true, given.labels, LabelOptions.of({**given.options, "mask": inside})).mask
-        found = Counter(same_partitions(given.labels, mask=scored, **given.noise))
+        found = Counter(same_partitions(given.labels, mask=given.scored(grouped), **given.noise))
         names, counts = list(given.labels), np.array([*found.values()])
         given = replace(given, labels={names[i]: given.labels[names[i]] for i in found})
     names, n_items = list(given.labels), len(held[0])
@@ -173,7 +169,7 @@ def _held_task(
         return _Task(names, n_items, truth, whole, whole, counts=counts)
     tables = given.tables(by=ids, device=device)
     labels = [] if tables.groups is None else tables.groups.tolist()
-    together = given.tables(device=device, mask=inside)
+    together = given.tables(device=device, mask=torch.from_numpy(grouped))
     return _Task(names, n_items, truth, tables, whole, labels, counts, together, int(grouped.sum()))
 
 

@@ -21,6 +21,8 @@ _BLOCK_BYTES = 1 << 21
 _MAX_BLOCK_BYTES = 1 << 27
 _GUESS_ROWS = 40
 _ROWS_PER_BLOCK = 512  # at least, of long rows
+# Tables of many labels are counted in one array where a block has half as many rows as a table has cells.
+_MANY_LABELS, _ROWS_OF_MANY, _MAX_MANY_BYTES = 64, 1 << 15, 1 << 24
 
 
 class CsvTable(Table):
@@ -82,8 +84,11 @@ class CsvTable(Table):
         types = {str(self._cells[name]): arrow.int64() if name in integers else text for name in names}
         if dialect.ends_in_delimiter:
             types[cells[-1]] = text
-        longest = max((sum(map(len, row)) + len(row) for row in dialect.sample), default=0)
+        sample, places = dialect.sample, [self._cells[name] for name in names]
+        longest = max((sum(map(len, row)) + len(row) for row in sample), default=0)
         size = min(max(_BLOCK_BYTES, _ROWS_PER_BLOCK * longest), _MAX_BLOCK_BYTES)
+        if max(len({row[i] for row in sample if i < len(row)}) for i in places) > _MANY_LABELS:
+            size = max(size, min(_ROWS_OF_MANY * longest, _MAX_MANY_BYTES))
         parsing = reader.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, ignore_empty_lines=False)
         conversion = reader.ConvertOptions(
             column_types=types,

@@ -2,10 +2,10 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 
+from torchclusteval.cli.options import closest
 from torchclusteval.labels.spelled import SPELLINGS
 
 
@@ -35,19 +35,9 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
     spellings = frozenset(SPELLINGS)
     if arguments.na_values is not None:
         spellings = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])
-    return Selection(
-        files=arguments.files,
-        columns=arguments.columns,
-        exclude=arguments.exclude,
-        header=arguments.header,
-        spellings=spellings,
-        id_column=arguments.id,
-        join=getattr(arguments, "join", "names"),
-        ignore=getattr(arguments, "ignore", None),
-        noise_label=arguments.noise_label,
-        noise=vars(arguments).get("noise", "ignore"),
-        missing=getattr(arguments, "missing", "ignore"),
-    )
+    given = vars(arguments)
+    same = {field.name: given[field.name] for field in fields(Selection) if field.name in given}
+    return Selection(**{"missing": "ignore", **same}, spellings=spellings, id_column=arguments.id)
 
 
 def pick(known: Sequence[str], default: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
@@ -73,9 +63,8 @@ def _match(known: Sequence[str], asked: Sequence[str], option: str) -> list[str]
             pattern = name.replace("[", "[[]")
             matching = [name] if name in all_names else [x for x in known if fnmatchcase(x, pattern)]
             if not matching:
-                close = get_close_matches(name, known, 3, 0.5)
                 other = "patterns with * work too" if "*" not in name else f"there are {', '.join(known[:6])}"
-                hint = f"did you mean {' or '.join(map(repr, close))}?" if close else other
-                raise ValueError(f"{option}: expected a column of the input; got {name!r} ({hint})")
+                hint = closest(name, known, other)
+                raise ValueError(f"{option}: expected a column of the input; got {name!r}{hint}")
             matches.update(dict.fromkeys(matching))
     return list(matches)

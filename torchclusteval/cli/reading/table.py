@@ -4,12 +4,12 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
 
+from torchclusteval.cli.options import closest
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.integers import to_integers
 from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_arrow, read_labels
@@ -102,12 +102,11 @@ def check_name(table: Table, name: str, option: str) -> None:
     known = [*table.names, *dict.fromkeys([*([table.row_names] if table.row_names else []), *table.levels])]
     if name in known:
         return
-    close = get_close_matches(name, known, 3, 0.5)
     shown = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"it has {shown}"
+    hint = closest(name, known, f"it has {shown}")
     if len(known) == 1 and name in known[0].split():
-        hint = f"it has {shown}: do blanks align its columns? put a comma between cells, as tr -s ' ' ',' does"
-    raise ValueError(f"{table.path}: {option}: expected a column that the file has; got {name!r} ({hint})")
+        hint = f" (it has {shown}: do blanks align its columns? put a comma between cells, as tr -s ' ' ',' does)"
+    raise ValueError(f"{table.path}: {option}: expected a column that the file has; got {name!r}{hint}")
 
 
 def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
