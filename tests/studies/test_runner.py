@@ -98,10 +98,11 @@ def test_ranks_write_the_same_file_as_one_process(tmp_path, unbroken, ranks):
 
 
 @pytest.mark.slow
-def test_a_killed_run_continues_to_the_same_bytes(tmp_path, unbroken):
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_killed_run_continues_to_the_same_bytes(tmp_path, unbroken, ranks):
     output = tmp_path / "run.csv"
     done = kill_after(output, 4)
-    finish([start(output)])
+    finish(start_ranks(output, ranks) if ranks > 1 else [start(output)])
     assert output.read_bytes() == unbroken
     assert json.loads((tmp_path / "run.json").read_text())["resumed_blocks"] == done
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.csv", "run.json"]
