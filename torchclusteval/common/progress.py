@@ -19,8 +19,8 @@ def progress_bar(name: str, shown: bool | None = None) -> Iterator[Progress | No
 
     Args:
         name: stands before the percentage.
-        shown: True shows it at once and leaves it standing. None shows a bar on a terminal while work takes longer than a
-            second, and a line each half minute elsewhere. False shows nothing.
+        shown: True shows it at once and leaves it standing. None shows a bar on a terminal while work takes longer than
+            a second, and a line each half minute elsewhere. False shows nothing.
     """
     try:
         tqdm = None if shown is False else import_optional("tqdm", "cli").tqdm
