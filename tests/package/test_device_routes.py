@@ -220,6 +220,7 @@ OTHER_VALUES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
         of("inference.resampling", MAX_DRAWN_CELLS=2000) | of("inference.sampling", RESAMPLES_PER_BLOCK=8),
         (*DRAWN, *cases("bootstrap/all cells", "multinomial_tables/dense")),
     ),
+    (of("inference.cell_resampling", _ITEMS_PER_CELL=0), DRAWN[:1]),
     (
         of("inference.cell_resampling", ALWAYS_DENSE_CELLS=0),
         cases("bootstrap/filled cells", "permutation_test/items", "paired_bootstrap/batch"),

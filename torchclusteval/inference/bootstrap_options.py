@@ -86,7 +86,7 @@ class BootstrapOptions:
             values = {name: torch.where(x.isnan(), estimates[name].reshape(-1), x) for name, x in values.items()}
         skew = source.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
-        return Resamples(self, values, skew, bias)
+        return Resamples(self, values, skew, bias, _flags(bias), _flags(bias))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +97,8 @@ class Resamples:
     values: Values  # (resamples, B); of classes around the estimate
     accelerations: Values  # (B,), for BCa
     bias: Values  # (B,) mean of the draws less the estimate
-    by_classes: Values = field(
-        default_factory=dict
-    )  # (B,) bool: classes were drawn, by name, where there are such tables
-    missing: Values = field(default_factory=dict)  # (B,) bool: no interval, by name, where there are such tables
+    by_classes: Values  # (B,) bool: classes were drawn
+    missing: Values  # (B,) bool: no interval
     left_out: Mapping[str, str] = field(default_factory=dict)  # measures of a set, with the reason
     notes: tuple[str, ...] = ()
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
@@ -114,36 +112,30 @@ class Resamples:
         """``(resamples, *batch)``"""
         return self.values[name].reshape(self.options.n_resamples, *shape)
 
-    def flags(self, which: Values, name: str) -> Tensor:
-        """``(B,)`` of ``by_classes`` or ``missing``."""
-        none = torch.zeros_like(self.bias[name], dtype=torch.bool)
-        return which.get(name, none)
-
     def interval(self, name: str, estimate: Tensor, measure: Measure | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """The interval of a score or, without a measure, of a difference, as ``intervals.interval`` returns it."""
         values, level = self.of_measure(name, estimate.shape), self.options.confidence_level
         skew = self.accelerations.get(name)
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         low, high, fallback = intervals.interval(values, estimate, level, self.options.method or "percentile", skew)
-        if name in self.by_classes:
-            perfect, bounds = (None, (-torch.inf, torch.inf)) if measure is None else (measure.perfect, measure.range)
-            ends = intervals.normal(estimate, self.errors[name].reshape(estimate.shape), level, perfect)
-            of_classes = self.by_classes[name].reshape(estimate.shape)
-            pairs = zip(ends, (low, high), strict=True)
-            low, high = (torch.where(of_classes, own.clamp(*bounds), x) for own, x in pairs)
-        missing = self.flags(self.missing, name).reshape(estimate.shape)
+        perfect, bounds = (None, (-torch.inf, torch.inf)) if measure is None else (measure.perfect, measure.range)
+        ends = intervals.normal(estimate, self.errors[name].reshape(estimate.shape), level, perfect)
+        of_classes = self.by_classes[name].reshape(estimate.shape)
+        pairs = zip(ends, (low, high), strict=True)
+        low, high = (torch.where(of_classes, own.clamp(*bounds), x) for own, x in pairs)
+        missing = self.missing[name].reshape(estimate.shape)
         return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), fallback
 
     def mixed(self) -> dict[str, Tensor]:
         """``by_classes`` of the measures for which classes are drawn of some tables, and items of others."""
-        return {name: x for name, x in self.by_classes.items() if not bool(x.all())}
+        return {name: x for name, x in self.by_classes.items() if bool(x.any()) and not bool(x.all())}
 
     def settings(self) -> dict[str, Any]:
         """What was drawn and how, in words."""
         by_unit: dict[str, list[str]] = {}
         mixed = self.mixed()
         for name in self.values:
-            unit = "items or classes" if name in mixed else "classes" if name in self.by_classes else "items"
+            unit = "items or classes" if name in mixed else "classes" if bool(self.by_classes[name].any()) else "items"
             by_unit.setdefault(unit, []).append(name)
         order = sorted(by_unit, key=lambda unit: -len(by_unit[unit])) or ["items"]
         others = "".join(f"; {unit} for {', '.join(by_unit[unit])}" for unit in order[1:])
@@ -223,24 +215,17 @@ class Drawer:
         self.seed = seed_of(self.generator, self.device)
         left_out = self._without_classes(kept, chosen)
         kept = [measure for measure in kept if measure.name not in left_out]
-        names, size = [measure.name for measure in kept], len(self.n_classes)
-        drawn = (self.options.n_resamples, size)
-        found = Resamples(
-            self.options,
-            {name: torch.full(drawn, torch.nan, dtype=torch.float64, device=self.device) for name in names},
-            {},
-            {name: torch.full((size,), torch.nan, dtype=torch.float64, device=self.device) for name in names},
-            left_out=left_out,
-        )
+        bias = {m.name: torch.full_like(self.estimates[m.name], torch.nan) for m in kept}
+        values = {name: x.repeat(self.options.n_resamples, 1) for name, x in bias.items()}
+        found = Resamples(self.options, values, {}, bias, _flags(bias), _flags(bias), left_out)
         growing = [measure for measure in kept if grows_with_items(measure)]
         self._by_items(found, self.small, kept)
         self._by_items(found, ~self.small, growing)
         others = [measure for measure in kept if measure not in growing or self.named == "classes"]
         half = found.far(0.5, self.n_items > _FEW_ITEMS) if self.named is None else {}
         for measure in others:
-            which = ~self.small | (half.get(measure.name, ~self.small) & (self.n_classes >= LEAST_CLASSES))
-            if bool(which.any()):
-                found.by_classes[measure.name] = which
+            far = half.get(measure.name, ~self.small) & (self.n_classes >= LEAST_CLASSES)
+            found.by_classes[measure.name] |= ~self.small | far
         self._note_far(found)
         self._by_classes(found, others)
         return self._at_places(found)
@@ -280,23 +265,22 @@ class Drawer:
 
     def _note_far(self, found: Resamples) -> None:
         """Say where draws of items are biased, and give no interval there by default."""
-        one, half = (
-            {name: x & ~found.flags(found.by_classes, name) for name, x in found.far(errors, counted).items()}
-            for errors, counted in ((errors, self.n_items > _FEW_ITEMS) for errors in (1.0, 0.5))
-        )
-        one = {name: x for name, x in one.items() if bool(x.any())}
+        one, half = ({} if self.named == "classes" else found.far(x, self.n_items > _FEW_ITEMS) for x in (1.0, 0.5))
+        one = {name: x & ~found.by_classes[name] for name, x in one.items()}
         for said, cause in self._causes(one):
             self._warn(f"{_FAR.format('one', *said)}: {cause}")
-        if self.named is None:
-            found.missing.update(one)
-            for names, where in _alike(one):
-                self.notes.append(f"no interval of {names}{self._of(where)} (resample='items' gives them all)")
-            for said, cause in self._causes({name: x & ~found.flags(one, name) for name, x in half.items()}):
-                self.notes.append(f"{_FAR.format('half a', *said)}: {cause}")
+        if self.named is not None:
+            return
+        found.missing.update(one)
+        for names, where in _alike(one):
+            self.notes.append(f"no interval of {names}{self._of(where)} (resample='items' gives them all)")
+        half = {name: x & ~found.by_classes[name] & ~found.missing[name] for name, x in half.items()}
+        for said, cause in self._causes(half):
+            self.notes.append(f"{_FAR.format('half a', *said)}: {cause}")
 
     def _by_classes(self, found: Resamples, measures: Sequence[Measure]) -> None:
         """Draw classes of the tables, and for the measures, that ``found.by_classes`` has."""
-        measures = [measure for measure in measures if measure.name in found.by_classes]
+        measures = [measure for measure in measures if bool(found.by_classes[measure.name].any())]
         if not measures:
             return
         drawn = torch.stack([found.by_classes[measure.name] for measure in measures])
@@ -324,9 +308,7 @@ class Drawer:
                     fixed &= estimate != 0
                 elif any(measure.name == name for measure in of_pairs):
                     fixed |= joined[target] == 0
-                missing = found.flags(found.missing, name).clone()
-                missing[target] = fixed
-                found.missing[name] = missing
+                found.missing[name][target] = fixed
         what = "tell the clusterings apart" if self.paired else "have an error"
         needs = [(wrong, FEW_WRONG, what, which & (wrong > 0) if self.paired else which)]
         if of_pairs:
@@ -340,15 +322,14 @@ class Drawer:
                 said.append(
                     f"only {int(counts[few].min())} classes {what}{self._of(few)}, which should be {least} or more"
                 )
-        of_classes = {name: x & found.flags(found.by_classes, name) for name, x in found.missing.items()}
-        for names, where in _alike({name: x for name, x in of_classes.items() if bool(x.any())}):
+        for names, where in _alike({name: x & found.by_classes[name] for name, x in found.missing.items()}):
             said.append(f"no interval of {names}{self._of(where)}, as the draws do not differ")
         if said:
             self._warn(f"classes are drawn: {'; '.join(said)} (score more classes; resample='items' if these are all)")
 
     def _at_places(self, found: Resamples) -> Resamples:
         for which in found.by_classes.values():  # tables without items have no unit of their own
-            which[self.n_items == 0] = which[self.n_items > 0].all()
+            which[self.n_items == 0] = which.any() & which[self.n_items > 0].all()
         for names, where in _alike(found.mixed()):
             self.notes.append(f"classes are drawn of {names}{self._of(where)}, items of the others")
         found = replace(found, notes=tuple(self.notes))
@@ -393,10 +374,15 @@ class Drawer:
                 yield (", ".join(names), self._of(which & where)), cause
 
 
+def _flags(values: Values) -> Values:
+    return {name: torch.zeros_like(x, dtype=torch.bool) for name, x in values.items()}
+
+
 def _alike(flags: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Names that have the same ``(B,)`` flags, and these."""
+    """Names that have the same ``(B,)`` flags, some of them set, and these."""
     names: dict[tuple[bool, ...], list[str]] = {}
     for name, where in flags.items():
-        names.setdefault(tuple(where.tolist()), []).append(name)
+        if bool(where.any()):
+            names.setdefault(tuple(where.tolist()), []).append(name)
     for together in names.values():
         yield ", ".join(together), flags[together[0]]

@@ -152,14 +152,12 @@ def paired_bootstrap(
         low, high, fallback = drawn.interval(name, difference, None)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
         error = sample_std(values)
-        missing, of_classes = (
-            drawn.flags(flags, name).reshape(difference.shape) for flags in (drawn.missing, drawn.by_classes)
-        )
+        missing, of_classes = (flags[name].reshape(difference.shape) for flags in (drawn.missing, drawn.by_classes))
         zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
         p_value = intervals.two_sided(values, zero, tolerances[name])
         centred = values - drawn.bias[name].reshape(difference.shape) * missing
         p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))  # biased: the larger
-        if name in drawn.by_classes:
+        if bool(of_classes.any()):
             normal = intervals.two_sided_normal(difference, error).masked_fill(missing, torch.nan)
             p_value = torch.where(of_classes, normal, p_value)
         p_adjusted = None
@@ -178,7 +176,7 @@ def paired_bootstrap(
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
-    of_items = [x.p_value.reshape(-1)[~drawn.flags(drawn.by_classes, name)] for name, x in records.items()]
+    of_items = [x.p_value.reshape(-1)[~drawn.by_classes[name]] for name, x in records.items()]
     return ResultsByMeasure(
         records=records,
         settings=drawn.settings() | corrected,
