@@ -1,13 +1,16 @@
-"""A line of progress on standard error that overwrites itself."""
+"""A progress bar on standard error, by tqdm where it is installed."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from torchclusteval.common.optional import import_optional
+
 Progress = Callable[[int, int], object]  # called as progress(done, total)
 
-_PATIENCE_S = 1.0
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {elapsed}, {remaining} left"  # a rate says little
+_LINE = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} {elapsed}, {remaining} left\n"
+_SECONDS_OF_A_BAR, _SECONDS_OF_A_LINE = 1.0, 30.0  # of work before the first
 
 
 @contextmanager
@@ -16,22 +19,23 @@ def progress_bar(name: str, shown: bool | None = None) -> Iterator[Progress | No
 
     Args:
         name: stands before the percentage.
-        shown: True shows it at once and leaves it standing. None shows it on a terminal only, while work takes longer
-            than a second.
+        shown: True shows it at once and leaves it standing. None shows a bar on a terminal while work takes longer than
+            a second, and a line each half minute elsewhere. False shows nothing.
     """
-    if not (sys.stderr.isatty() if shown is None else shown):
+    try:
+        tqdm = None if shown is False else import_optional("tqdm", "cli").tqdm
+    except ImportError:
+        tqdm = None
+    if tqdm is None:
         yield None
         return
-    start, line = time.monotonic(), ""
+    options = {"bar_format": _BAR, "delay": 0.0 if shown else _SECONDS_OF_A_BAR, "leave": bool(shown)}
+    if not shown and not sys.stderr.isatty():
+        options = {"bar_format": _LINE, "delay": _SECONDS_OF_A_LINE, "mininterval": _SECONDS_OF_A_LINE}
+    with tqdm(desc=name, file=sys.stderr, **options) as bar:
 
-    def advance(done: int, total: int) -> None:
-        nonlocal line
-        passed = time.monotonic() - start
-        if shown or passed > _PATIENCE_S:
-            left = f", {passed / done * (total - done):.0f} s left" if done else ""
-            line = f"{name}: {100 * done // max(1, total)} % ({passed:.0f} s{left})".ljust(len(line))
-            print(f"\r{line}", end="", file=sys.stderr, flush=True)
+        def advance(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
 
-    yield advance
-    if line:
-        print("" if shown else f"\r{' ' * len(line)}\r", end="\n" if shown else "", file=sys.stderr, flush=True)
+        yield advance
