@@ -117,7 +117,7 @@ class Resamples:
         return {name: sample_std(value) for name, value in self.values.items()}
 
     def interval(self, name: str, estimate: Tensor, measure: Measure | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The interval of scores ``(B,)``, or of differences without a measure, as ``intervals.interval`` returns it."""
+        """The interval of scores ``(B,)``, or differences without a measure, as ``intervals.interval`` returns it."""
         level, method = self.options.confidence_level, self.options.method or "percentile"
         skew = self.accelerations.get(name, torch.zeros_like(estimate))
         low, high, fallback = intervals.interval(self.values[name], estimate, level, method, skew)
