@@ -68,6 +68,6 @@ def test_mistakes(data: Any) -> None:
     with pytest.raises(ValueError, match=r"arii.*did you mean"):
         scorer("arii")
     with pytest.raises(ValueError, match="measures: mutual_information"):
-        scorer(tce.Measure("mutual_information", "entropy", tce.measures.mi, (0.0, 9.0), better=None))
+        scorer(tce.Measure("mutual_information", "entropy", tce.measures.mutual_information, (0.0, 9.0), better=None))
     with pytest.raises(ValueError, match="y: expected the classes"):
         selection.cross_val_score(KMEANS, data[0], scoring=scorer(), error_score="raise")
