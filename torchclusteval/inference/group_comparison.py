@@ -18,7 +18,6 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
-from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -140,25 +139,22 @@ def paired_groups(
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
-        p_adjusted = None
-        if correction is not None:
-            p_adjusted = adjust_once(p_value, correction, first, places).reshape(shape)
         records[name] = Difference(
-            estimate_a=values_a[name].reshape(shape),
-            estimate_b=values_b[name].reshape(shape),
-            difference=difference.reshape(shape),
-            low=low.reshape(shape),
-            high=high.reshape(shape),
-            standard_error=sample_std(values).reshape(shape),
-            p_value=p_value.reshape(shape),
-            p_adjusted=p_adjusted,
-            resamples=values.reshape(n_resamples, *shape) if keep_resamples else None,
+            estimate_a=values_a[name],
+            estimate_b=values_b[name],
+            difference=difference,
+            low=low,
+            high=high,
+            standard_error=sample_std(values),
+            p_value=p_value,
+            p_adjusted=None if correction is None else intervals.adjust(p_value[first], correction)[places],
+            resamples=values if keep_resamples else None,
         )
     names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
     settings = options.settings_dict(pair.drawn) | corrected
-    few = [] if exact else note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
-    notes = (*few, *note_same(same, names, "the same tables"))
+    few = [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
+    notes = (*few, *intervals.note_same(same, names, "the same tables"))
     return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
 
 

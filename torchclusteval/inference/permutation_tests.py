@@ -18,7 +18,6 @@ from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.cell_resampling import ALWAYS_DENSE_CELLS
 from torchclusteval.inference.draws import fixed_margins
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
-from torchclusteval.inference.repeats import note_few_draws
 from torchclusteval.inference.resampling import (
     MAX_DRAWN_CELLS,
     Progress,
@@ -274,7 +273,7 @@ def permutation_test(
         batch_shape=tables.batch_shape,
         skipped=skipped,
         clusterings=names_of_tables(tables),
-        notes=tuple(note_few_draws([x.p_value for x in records.values()], n_resamples, sides)),
+        notes=tuple(intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides)),
     )
 
 
