@@ -17,7 +17,7 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, scores_of_groups
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -26,9 +26,7 @@ from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.partitions import distinct, of_tables
-from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 TESTS = ("permutation", "bootstrap")
@@ -99,7 +97,7 @@ def paired_groups(
     check_tables(tables_a, "tables_a")
     check_tables(tables_b, "tables_b")
     shape = _check_groups(tables_a, tables_b)[:-1]
-    scored = _sides(tables_a, tables_b, measures, macro, zero_division)
+    scored = scores_of_groups((tables_a, tables_b), measures, macro, zero_division)
     flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), scored, strict=True)]
     pair = _Pair(flat[0], flat[1])
     groups = pair.n_elements
@@ -203,21 +201,6 @@ def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) 
     numbers = torch.nn.functional.pad(numbers, (0, rows - names.shape[-1])).expand(sizes.shape)
     numbers, order = numbers.masked_fill(sizes == 0, -1).sort(-1)
     return numbers, sizes.gather(-1, order)
-
-
-Side = tuple[Scores, list[SumsOfGroups]]
-
-
-def _sides(
-    a: ContingencyTables, b: ContingencyTables, measures: Selection, macro: bool, zero_division: float | None
-) -> tuple[Side, Side]:
-    """Scores of both sides, and the sums that they follow from."""
-    if not macro:
-        return pool(a, measures, zero_division), pool(b, measures, zero_division)
-    check_are_groups(a)
-    scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
-    sums = means_over_groups(scores)
-    return (scores[0], sums[0]), (scores[1], sums[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values
 from torchclusteval.measures.record import Measure
-from torchclusteval.scoring.evaluation import SumsOfGroups
+from torchclusteval.measures.registry import Selection
+from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
@@ -79,7 +80,26 @@ def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> 
     return GroupResampler(flat, size, groups, tables.device)
 
 
-def means_over_groups(scores: Sequence[Scores]) -> list[list[SumsOfGroups]]:
+def scores_of_groups(
+    sides: Sequence[ContingencyTables], measures: Selection, macro: bool, zero_division: float | None = None
+) -> list[tuple[Scores, list[SumsOfGroups]]]:
+    """Scores of all groups together, and the sums that they follow from, of each side.
+
+    With ``macro``, means over the groups that have a finite score on all sides.
+    """
+    if not macro:
+        return [pool(tables, measures, zero_division) for tables in sides]
+    check_are_groups(sides[0])
+    scores, found = [evaluate_tables(tables, measures, zero_division=zero_division) for tables in sides], []
+    for own, sums in zip(scores, _means_over_groups(scores), strict=True):
+        values: Values = {}
+        for x in sums:
+            values |= x.combine({f: y.sum(-2) for f, y in x.sums.items()}, x.identical.all(-1), x.items.sum(-1))
+        found.append((replace(own.macro(), values_by_name=values), sums))
+    return found
+
+
+def _means_over_groups(scores: Sequence[Scores]) -> list[list[SumsOfGroups]]:
     """For each of some scores ``(*batch, G)``, sums that give the means over the groups with a finite value in all."""
     sums: list[list[SumsOfGroups]] = [[] for _ in scores]
     for name, measure in scores[0].measures.items():
