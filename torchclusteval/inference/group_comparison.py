@@ -98,11 +98,11 @@ def paired_groups(
     check_tables(tables_b, "tables_b")
     shape = _check_groups(tables_a, tables_b)[:-1]
     scored = scores_of_groups((tables_a, tables_b), measures, macro, zero_division)
-    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), scored, strict=True)]
-    pair = _Pair(flat[0], flat[1])
-    groups = pair.n_elements
+    a, b = (group_resampler(tables, x[1], shape) for tables, x in zip((tables_a, tables_b), scored, strict=True))
+    n_tables, groups = (max(a.n_tables, b.n_tables) if min(a.n_tables, b.n_tables) else 0), a.n_elements
+    pair = _Pair(a.sums, n_tables, groups, a.device, b)
     kept = list(scored[0][0].measures.values())
-    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in flat)
+    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in (a, b))
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
     tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
     found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
@@ -110,7 +110,7 @@ def paired_groups(
     exact = test == "permutation" and groups < n_resamples.bit_length()
     swapped: Values = {}
     if test == "permutation":
-        swapper = _Swapper(pair.a, pair.b)
+        swapper = _Swapper(a.sums, n_tables, groups, a.device, b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
@@ -204,31 +204,15 @@ def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class _Pair(GroupResampler):
     """The same groups drawn for both sides; scores differences, A less B."""
 
-    a: GroupResampler
-    b: GroupResampler
-    shared = True
-
-    @property
-    def n_tables(self) -> int:
-        return max(self.a.n_tables, self.b.n_tables) if min(self.a.n_tables, self.b.n_tables) else 0
-
-    @property
-    def n_elements(self) -> int:
-        return self.a.n_elements
-
-    @property
-    def device(self) -> torch.device:
-        return self.a.device
-
-    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        return self.a.draw(at, count, generator)
+    other: GroupResampler  # of B; ``sums`` are of A
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del at  # all tables share a draw
-        return differences(*(side.score(drawn, slice(None), measures) for side in (self.a, self.b)))
+        every = slice(None)
+        return differences(super().score(drawn, every, measures), self.other.score(drawn, every, measures))
 
 
 class _Swapper(_Pair):
@@ -241,7 +225,7 @@ class _Swapper(_Pair):
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del at, measures
         weights, values = drawn.double(), Values()
-        for a, b in zip(self.a.sums, self.b.sums, strict=True):
+        for a, b in zip(self.sums, self.other.sums, strict=True):
             moved = {f: torch.einsum("kg,bgp->kbp", weights, b.sums[f] - a.sums[f]) for f in a.sums}
             items = [x.items.double() for x in (a, b)]
             other = [(~x.identical).double() for x in (a, b)]

@@ -1,5 +1,6 @@
 """Bootstrap that resamples whole groups of items, such as documents: pooled scores, or means, of drawn groups."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -57,8 +58,10 @@ class GroupResampler:
         return found
 
 
-def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> GroupResampler:
-    """For tables ``(*batch, G, R, C)`` and the sums of all measures.
+def group_resampler(
+    tables: ContingencyTables, sums: Sequence[SumsOfGroups], shape: torch.Size | None = None
+) -> GroupResampler:
+    """For tables ``(*batch, G, R, C)`` and the sums of all measures; several clusterings broadcast to a shape.
 
     Raises:
         ValueError: there are fewer than two groups, whose draws would all be the same.
@@ -67,13 +70,15 @@ def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> 
     if groups < 2:
         remedy = "from_labels(..., by=ids) makes each group a table"
         raise ValueError(f"tables: expected at least two groups to draw from; got {groups} ({remedy})")
-    size = torch.Size(batch).numel()
+    if shape is not None and math.prod(batch) > 1:
+        batch = [*shape]
+    size = math.prod(batch)
     flat = [
         replace(
             part,
-            sums={function: x.reshape(size, groups, x.shape[-1]) for function, x in part.sums.items()},
-            identical=part.identical.reshape(size, groups),
-            items=part.items.reshape(size, groups),
+            sums={f: x.expand(*batch, -1, -1).reshape(size, groups, x.shape[-1]) for f, x in part.sums.items()},
+            identical=part.identical.expand(*batch, -1).reshape(size, groups),
+            items=part.items.expand(*batch, -1).reshape(size, groups),
         )
         for part in sums
     ]
