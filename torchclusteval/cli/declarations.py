@@ -22,9 +22,7 @@ PRINTING = (
     ),
     OVERWRITE,
 )
-PLOT = option(
-    "--plot FILE.png", "draw a picture too: .png, .pdf or .svg (matplotlib); --dpi 300 --size 3.5x2.5 (inches)"
-)
+PLOT = option("--plot FILE.png", "draw a picture too (.png, .pdf, .svg; matplotlib); --dpi 300, --size 3.5x2.5 inches")
 MEASURES = option(
     "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
 )

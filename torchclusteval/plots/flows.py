@@ -121,8 +121,7 @@ def _draw_bands(
         corners = [(x0, a), (middle, a), (middle, b), (x1, b), (x1, b + n), (middle, b + n), (middle, a + n)]
         paths.append(path_of([*corners, (x0, a + n), (x0, a)], codes))
         faces.append(colours[i])
-    shares = matrix[matrix > 0] / (_FAINT * matrix.sum())
-    alpha = 0.4 * np.clip(shares, 0.25, 1.0) if len(paths) > _MANY else 0.4
+    alpha = 0.4 * np.clip(matrix[matrix > 0] / (_FAINT * matrix.sum()), 0.25, 1) if len(paths) > _MANY else 0.4
     bands = import_optional("matplotlib.collections", "plots").PathCollection
     axes.add_collection(bands(paths, facecolors=faces, alpha=alpha, linewidths=0), autolim=False)
 
