@@ -16,8 +16,7 @@ import torch
 import torchclusteval as tce
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference import bootstrap, intervals, paired_bootstrap
-from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper
-from torchclusteval.inference.paired_comparison import _draws_of_items, _pairs
+from torchclusteval.inference.paired_comparison import ItemResampler, _pairs, is_cheaper
 from torchclusteval.inference.results import Difference
 
 pytestmark = pytest.mark.slow
@@ -148,10 +147,10 @@ def test_what_costs_less_is_drawn() -> None:
 def test_pairs_of_different_items_are_drawn_by_cells() -> None:
     true, a, b = three_labels()
     mask = np.ones((2, 120), dtype=bool)
-    assert isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
+    assert isinstance(_pairs(true, a, np.stack([b, b]), {"mask": mask}).items(), ItemResampler)
     same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask, rng=0)
     mask[1, 3] = False
-    assert not isinstance(_draws_of_items(_pairs(true, a, np.stack([b, b]), {"mask": mask})), ItemResampler)
+    assert not isinstance(_pairs(true, a, np.stack([b, b]), {"mask": mask}).items(), ItemResampler)
     other = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
     assert torch.equal(same["ari"].difference[0], other["ari"].difference[0])
 

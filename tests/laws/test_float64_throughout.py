@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 PACKAGE = str(Path(tce.__file__).parent)
 ALLOWED = {
     "_without_ties",  # counts of rows and columns
-    *("draw", "items_before"),  # how often an item is drawn: few
+    *("draw", "multiplicities"),  # how often an item is drawn: few
 }
 SETS = ("all", "coreference", "segmentation", "tracking")
 GENERATOR = torch.Generator().manual_seed(0)

@@ -212,9 +212,14 @@ ROUTES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
 OTHER_VALUES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
     (of("inference.draws", _MAX_TABULATED=0, _BLOCK_DRAWS=3, _BATCHED_TRIES=1), RANDOM),
     (of("inference.draws", _SPREADS=(0, float("inf"))), RANDOM),
-    (of("inference.item_resampling", _DRAW_CELL_NS=0.0) | of("inference.permutation_tests", _DRAW_CELL_NS=0.0), DRAWN),
-    (of("inference.item_resampling", _DRAW_CELL_NS=1e9) | of("inference.permutation_tests", _DRAW_CELL_NS=1e9), DRAWN),
-    (of("inference.item_resampling", _DRAW_CELL_NS=1e9, _MAX_ITEMS=1), DRAWN[:1]),
+    *(
+        (
+            of("inference.paired_comparison", _DRAW_CELL_NS=ns) | of("inference.permutation_tests", _DRAW_CELL_NS=ns),
+            DRAWN,
+        )
+        for ns in (0.0, 1e9)
+    ),
+    (of("inference.paired_comparison", _DRAW_CELL_NS=1e9, _MAX_ITEMS=1), DRAWN[:1]),
     (of("inference.permutation_tests", _MAX_ITEMS=0), DRAWN[1:]),
     (
         of("inference.resampling", MAX_DRAWN_CELLS=2000) | of("inference.sampling", RESAMPLES_PER_BLOCK=8),

@@ -96,10 +96,13 @@ def test_decimals() -> None:
     ("change", "message"),
     [
         ({"square": 3}, "sums: expected sums named n_cells, squares"),
-        ({"squares": 10**5}, r"sums\['squares'\]: expected 0 to"),
+        ({"squares": 10**5}, r"sums\['squares'\]: expected 1753.33 to"),  # (47^2 + 55^2 + 5^2 + 1) / 3
+        ({"squares": 1753}, r"sums\['squares'\]: expected 1753.33 to"),
+        ({"majority_of_classes": 26}, r"sums\['majority_of_classes'\]: expected 27 to 108"),
         ({"n_cells": 2}, r"sums\['n_cells'\]: expected 4 to 12"),
-        ({"precisions": 109}, r"sums\['precisions'\]: expected 0 to 108"),
+        ({"precisions": 109}, r"sums\['precisions'\]: expected 36 to 108"),
         ({"classes_given_clusters": math.nan}, r"sums\['classes_given_clusters'\]: expected"),
+        ({"clusters_given_classes": 0}, "sums: expected one mutual information from classes_given_clusters and"),
         ({"recalls": "many"}, r"sums\['recalls'\]: expected a number; got 'many'"),
     ],
 )
@@ -109,8 +112,19 @@ def test_wrong_sums(change: dict[str, Any], message: str) -> None:
         tce.evaluate_sums(r, c, sums | change)
 
 
+@pytest.mark.parametrize("base", [2, 10])
+def test_logarithms_of_another_base(base: int) -> None:
+    """DuckDB's and SQLite's log is that of base 10."""
+    r, c, sums = sums_of(torch.tensor(ROWS))
+    of_base = {name: x / math.log(base) for name, x in sums.items() if "_given_" in name}
+    with pytest.raises(ValueError, match=r"sums: .* \(the logarithm is the natural one"):
+        tce.evaluate_sums(r, c, sums | of_base, "nmi")
+
+
 def test_wrong_sizes() -> None:
     r, c, sums = sums_of(torch.tensor(ROWS))
+    with pytest.raises(ValueError, match="sums: expected one mutual information"):
+        tce.evaluate_sums(c, r, {name: x for name, x in sums.items() if "_given_" in name})
     with pytest.raises(ValueError, match="expected sides of the same items; got sums 108 and 109"):
         tce.evaluate_sums(r, [*c, 1], sums)
     with pytest.raises(ValueError, match=r"class_sizes: expected shape \(R,\)"):

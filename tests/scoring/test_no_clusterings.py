@@ -50,6 +50,7 @@ def test_columns_are_noted_once_and_scored(options: dict[str, Any]) -> None:
         (FRAME["cell_type"], {"renamed": FRAME["renamed"], "donor": FRAME["donor"], "k12": np.arange(N) // 2}, {}),
         (FRAME["cell_type"][:20], FRAME[:20], {}),  # few items
         (np.arange(N) // 1.5 // 1, {"resolver": np.arange(N) // 1.6 // 1}, {}),  # records: many classes
+        (np.arange(N) // 2.1 // 1, {"resolver": np.arange(N) // 1.8 // 1}, {}),  # half of the items and more
         (FRAME["cell_type"], {"dbscan": [-1] * 20 + [0] * 4}, {"noise_label": -1, "noise": "singletons"}),
     ],
 )

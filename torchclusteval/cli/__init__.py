@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from torchclusteval.cli.declarations import COMMANDS as COMMANDS
-from torchclusteval.cli.options import PROGRAM, Command, closest, integer, print_note
+from torchclusteval.cli.options import PROGRAM, Command, Once, closest, integer, print_note
 from torchclusteval.common.output import write_text
 from torchclusteval.common.version import __version__
 
@@ -51,23 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-class _Once(argparse.Action):
-    """An option with one value, which may be given once; argparse would take the last."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
-        given = vars(namespace).setdefault("given", set())
-        if self.option_strings and self.dest in given:
-            joined = " (names are joined by commas)" if self.metavar == "LIST" else ""
-            parser.error(f"{option_string}: expected once; got it twice{joined}")
-        given.add(self.dest)
-        setattr(namespace, self.dest, values)
-
-
 class _Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name in (None, "store"):
-            self.register("action", name, _Once)
+            self.register("action", name, Once)
 
     def error(self, message: str) -> NoReturn:
         wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
@@ -99,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     waits = "under torchrun, how many minutes a process waits for the others (default: 30)"
     parser.add_argument("--timeout", metavar="MINUTES", type=integer(1), help=waits)
-    parser.set_defaults(run=lambda _: parser.format_help())
+    parser.set_defaults(run=lambda _: parser.format_help(), resample=None)
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")
     for command in COMMANDS:
         added = subparsers.add_parser(

@@ -1,6 +1,6 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import Draws, command, integer, option, probability
+from torchclusteval.cli.options import command, draws, integer, option, probability
 
 # Tests hold these equal to what the package and its documentation know.
 FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
@@ -137,7 +137,7 @@ COMMANDS = (
         option(
             "--resamples R",
             f"add intervals of R resampled tables, and p-values: better than R permutations of the labels. {UNIT}",
-            action=Draws,
+            type=draws,
         ),
         SEED,
         PLOT,
@@ -250,7 +250,7 @@ Which response is better: difference key.conll response.conll other.conll.
         *RANKING,
         *OF_TABLES,
         LEVEL,
-        option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws),
+        option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", type=draws),
         SEED,
         DEVICE,
         *PRINTING,
@@ -340,7 +340,7 @@ is closer to a truth: difference.
         MEASURES,
         option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
         LEVEL,
-        option("--resamples R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
+        option("--resamples R", f"resampled tables (default: 1000). {UNIT}", type=draws),
         SEED,
         IGNORE,
         *LABELS,

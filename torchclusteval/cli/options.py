@@ -98,26 +98,26 @@ def probability(text: str) -> float:
     return value
 
 
-class Draws(argparse.Action):
-    """``--resamples R``, how many draws, and ``--resamples UNIT``, what is drawn; each given once."""
+def draws(text: str) -> int | str:
+    """The type of ``--resamples``: how many draws, or one of ``UNITS``, what is drawn."""
+    if text in UNITS:
+        return text
+    if not text[:1].isdigit():
+        raise argparse.ArgumentTypeError(f"expected {', '.join(UNITS)} or a number of draws; got {text!r}")
+    return integer(1)(text)
+
+
+class Once(argparse.Action):
+    """An option with one value, which may be given once; argparse would take the last."""
 
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
-        try:
-            name, value = ("resample", values) if values in UNITS else ("resamples", integer(1)(values))
-        except argparse.ArgumentTypeError as error:
-            units = f"expected {', '.join(UNITS)} or a number of draws; got {values!r}"
-            parser.error(f"{option_string}: {error if values[:1].isdigit() else units}")
+        name = "resample" if self.type is draws and isinstance(values, str) else self.dest
         given = vars(namespace).setdefault("given", set())
-        if name in given:
-            parser.error(f"{option_string}: expected once; got it twice")
+        if self.option_strings and name in given:
+            joined = " (names are joined by commas)" if self.metavar == "LIST" else ""
+            parser.error(f"{option_string}: expected once; got it twice{joined}")
         given.add(name)
-        setattr(namespace, name, value)
-
-
-def unit_of(arguments: argparse.Namespace) -> str | None:
-    """What ``--resamples`` says is drawn."""
-    unit: str | None = vars(arguments).get("resample")
-    return unit
+        setattr(namespace, name, values)
 
 
 def terminal_width() -> int:

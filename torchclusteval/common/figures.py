@@ -23,6 +23,6 @@ def new_figure(width: float, height: float, title: str = "") -> "Figure":
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
-    """Replace a file by a figure; texts of a PDF can be searched and edited."""
+    """Replace a file by a figure; PDF embeds its fonts as TrueType, so that texts can be searched and edited."""
     with replacing(path) as unfinished, import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42}):
         figure.savefig(unfinished)

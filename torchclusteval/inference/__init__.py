@@ -2,8 +2,8 @@
 
 ``bootstrap_intervals``, ``permutation_tests``, ``paired_comparison``, ``group_comparison``, ``agreement``,
 ``cluster_recovery``, ``run_agreement`` and ``sampled_truth`` hold the public functions, ``results`` records.
-``resampling`` scores the resamples of a resampler: of cells (``cell_resampling``), items (``item_resampling``), classes
-(``class_resampling``) or groups (``group_resampling``); ``sampling`` draws tables, ``intervals`` turns draws into ends.
+``resampling`` scores the resamples of a resampler: of cells (``cell_resampling``), classes (``class_resampling``) or
+groups (``group_resampling``); ``sampling`` draws tables, ``intervals`` turns draws into ends.
 """
 
 from torchclusteval.inference.agreement import pairwise, stability

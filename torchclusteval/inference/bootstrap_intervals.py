@@ -5,17 +5,11 @@ classes drawn without replacement are rows. One set of resamples serves all meas
 as documents, whole groups can be drawn.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from torch import Tensor
-
-from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer
-from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
-from torchclusteval.inference.class_resampling import ClassResampler, trimmed, wrong_classes
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, Source
 from torchclusteval.inference.group_resampling import group_resampler, means_over_groups
 from torchclusteval.inference.resampling import (
     Progress,
@@ -95,8 +89,8 @@ def bootstrap(
 
     Raises:
         ValueError: float tables whose items are resampled, a single table or clusterings of the same items whose groups
-            are, a measure that grows with
-            the number of items where classes are named, or an option outside the values described.
+            are, a measure that grows with the number of items where classes are named, or an option outside the values
+            described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
     Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife; Praestgaard
@@ -138,12 +132,12 @@ def bootstrap(
         clusterings, estimates = names_of_tables(tables), values_of(tables, drawn)
         first, places = distinct(of_tables(tables))
         found = Drawer(
-            source=_Source(tables).select(first),
-            estimates={name: value.reshape(-1)[first] for name, value in estimates.items()},
-            options=options,
-            generator=generator,
-            progress=progress,
-            places=places,
+            Source([tables]).select(first),
+            {name: value.reshape(-1)[first] for name, value in estimates.items()},
+            options,
+            generator,
+            progress,
+            places,
             names=lambda: descriptions_of_tables(tables),
         ).draw(drawn, chosen)
         skipped = {**skipped, **found.left_out}
@@ -151,18 +145,17 @@ def bootstrap(
     for measure in drawn:
         if (name := measure.name) in skipped:
             continue
-        estimate = estimates[name]
-        values = found.of_measure(name, estimate.shape)
+        estimate = estimates[name].reshape(-1)
         low, high, fallback = found.interval(name, estimate, measure)
         records[name] = Interval(
             estimate=estimate,
             low=low,
             high=high,
-            standard_error=found.errors[name].reshape(estimate.shape),
-            bias=found.bias[name].reshape(estimate.shape),
+            standard_error=found.errors[name],
+            bias=found.bias[name],
             fallback=fallback,
-            of_classes=found.by_classes[name].reshape(estimate.shape) if units else None,
-            resamples=values if keep_resamples else None,
+            of_classes=found.by_classes[name] if units else None,
+            resamples=found.values[name] if keep_resamples else None,
         )
     return ResultsByMeasure(
         records=records,
@@ -172,29 +165,6 @@ def bootstrap(
         clusterings=clusterings,
         notes=found.notes,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """Tables to draw from."""
-
-    whole: ContingencyTables
-
-    @property
-    def tables(self) -> Sequence[ContingencyTables]:
-        return [self.whole]
-
-    def select(self, places: Tensor) -> "_Source":
-        return _Source(ContingencyTables._of(TableParts(self.whole._cells.select(places))))
-
-    def items(self) -> ResampledCells:
-        return resampled_cells(trimmed(self.whole))
-
-    def classes(self, count: int) -> ClassResampler:
-        return ClassResampler(trimmed(self.whole), count)
-
-    def wrong(self) -> Tensor:
-        return wrong_classes(self.whole)
 
 
 def _mean_over_groups(tables: ContingencyTables, measures: Selection) -> tuple[Scores, list[SumsOfGroups]]:

@@ -3,19 +3,27 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
-from torchclusteval.inference.cell_resampling import CellResampler
-from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
+from torchclusteval.inference.cell_resampling import CellResampler, resampled_cells
+from torchclusteval.inference.class_resampling import (
+    ClassResampler,
+    PairedClassResampler,
+    grows_with_items,
+    joined_classes,
+    trimmed,
+    wrong_classes,
+)
 from torchclusteval.inference.group_resampling import GroupResampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_resamples
 from torchclusteval.inference.sampling import check_integer, check_resamples, seed_of
@@ -108,23 +116,18 @@ class Resamples:
         """Standard errors, ``(B,)``."""
         return {name: sample_std(value) for name, value in self.values.items()}
 
-    def of_measure(self, name: str, shape: torch.Size) -> Tensor:
-        """``(resamples, *batch)``"""
-        return self.values[name].reshape(self.options.n_resamples, *shape)
-
     def interval(self, name: str, estimate: Tensor, measure: Measure | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The interval of a score or, without a measure, of a difference, as ``intervals.interval`` returns it."""
-        values, level = self.of_measure(name, estimate.shape), self.options.confidence_level
-        skew = self.accelerations.get(name)
-        skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
-        low, high, fallback = intervals.interval(values, estimate, level, self.options.method or "percentile", skew)
+        """The interval of scores ``(B,)``, or differences without a measure, as ``intervals.interval`` returns it."""
+        level, method = self.options.confidence_level, self.options.method or "percentile"
+        skew = self.accelerations.get(name, torch.zeros_like(estimate))
+        low, high, fallback = intervals.interval(self.values[name], estimate, level, method, skew)
         perfect, bounds = (None, (-torch.inf, torch.inf)) if measure is None else (measure.perfect, measure.range)
-        ends = intervals.normal(estimate, self.errors[name].reshape(estimate.shape), level, perfect)
-        of_classes = self.by_classes[name].reshape(estimate.shape)
-        pairs = zip(ends, (low, high), strict=True)
-        low, high = (torch.where(of_classes, own.clamp(*bounds), x) for own, x in pairs)
-        missing = self.missing[name].reshape(estimate.shape)
-        return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), fallback
+        ends = zip(intervals.normal(estimate, self.errors[name], level, perfect), (low, high), strict=True)
+        low, high = (
+            torch.where(self.by_classes[name], own.clamp(*bounds), x).masked_fill(self.missing[name], torch.nan)
+            for own, x in ends
+        )
+        return low, high, fallback
 
     def mixed(self) -> dict[str, Tensor]:
         """``by_classes`` of the measures for which classes are drawn of some tables, and items of others."""
@@ -161,24 +164,28 @@ def sample_std(values: Tensor) -> Tensor:
     return values.std(0) if values.shape[0] > 1 and values.numel() else torch.full_like(values[0], torch.nan)
 
 
-class Source(Protocol):
-    """A flattened batch of tables, or of pairs of tables of the same items, to draw from."""
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A batch of tables, or of pairs of tables of the same items, to draw from."""
 
-    @property
-    def tables(self) -> Sequence[ContingencyTables]:
-        """``(B, R, C)``; of pairs those of both sides."""
+    tables: Sequence[ContingencyTables]  # (B, R, C); of pairs those of both sides
 
     def select(self, places: Tensor) -> "Source":
-        """The tables at these places."""
+        """The tables at these places of the flattened batch."""
+        return replace(self, tables=[ContingencyTables._of(TableParts(x._cells.select(places))) for x in self.tables])
 
     def items(self) -> JackknifeResampler:
         """Draws of items."""
+        return resampled_cells(trimmed(self.tables[0]))
 
     def classes(self, count: int) -> ClassResampler:
         """Draws of the classes, of which each table has so many."""
+        a, *b = (ClassResampler(trimmed(x), count) for x in self.tables)
+        return PairedClassResampler(a.whole, count, *b) if b else a
 
     def wrong(self) -> Tensor:
         """``(B,)`` classes with an error; of pairs those on which the two differ."""
+        return wrong_classes(self.tables[0])
 
 
 @dataclass(eq=False)
@@ -339,14 +346,9 @@ class Drawer:
         def moved(part: Values) -> Values:
             return {name: x[..., self.places] for name, x in part.items()}
 
-        return replace(
-            found,
-            values=moved(found.values),
-            accelerations=moved(found.accelerations),
-            bias=moved(found.bias),
-            by_classes=moved(found.by_classes),
-            missing=moved(found.missing),
-        )
+        parts = ("values", "accelerations", "bias", "by_classes", "missing")
+        own: dict[str, Any] = {part: moved(getattr(found, part)) for part in parts}
+        return replace(found, **own)
 
     def _warn(self, note: str) -> None:
         warn(f"bootstrap: {note}")

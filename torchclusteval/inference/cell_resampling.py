@@ -14,7 +14,7 @@ from torch import Tensor
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import intervals
-from torchclusteval.inference.draws import items_before, shares_of, split
+from torchclusteval.inference.draws import multiplicities, shares_of, split
 from torchclusteval.inference.resampling import Values, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
@@ -50,7 +50,7 @@ class CellResampler(ABC):
         """``(count, tables, Z)``; of one table without the padding."""
         rows, sizes, state = self.counts[at], self.sizes[at], generator.get_state()
         drawn, (sums, shares) = rows.new_zeros(count, *rows.shape), shares_of(rows)
-        before: dict[int, Tensor] = {}
+        up_to: dict[int, Tensor] = {}  # items drawn of the first ones
         for i, (row, (cells, items)) in enumerate(zip(rows, sizes, strict=True)):
             if items == 0:
                 continue
@@ -58,10 +58,10 @@ class CellResampler(ABC):
                 generator.set_state(state)
                 drawn[:, i, :cells] = split(sums[i], [share[i] for share in shares], cells, count, generator)
                 continue
-            if items not in before:
+            if items not in up_to:
                 generator.set_state(state)
-                before[items] = items_before(items, count, generator)
-            ends = before[items][:, row[:cells].cumsum(0)].long()
+                up_to[items] = multiplicities(items, count, generator).cumsum_(1)
+            ends = up_to[items][:, row[:cells].cumsum(0) - 1].long()
             drawn[:, i, :cells] = ends.diff(dim=1, prepend=ends.new_zeros(count, 1))
         return drawn if len(rows) > 1 else drawn[..., : sizes[0][0]]
 

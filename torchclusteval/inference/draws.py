@@ -187,11 +187,11 @@ def split(sums: Tensor, shares: Sequence[Tensor], width: int, count: int, genera
     return drawn.long()
 
 
-def items_before(items: int, count: int, generator: torch.Generator) -> Tensor:
-    """How many of as many items, drawn with replacement, come before each place, ``(count, items + 1)`` float32."""
-    drawn = torch.randint(1, items + 1, (count, items), generator=generator, device=generator.device)
+def multiplicities(items: int, count: int, generator: torch.Generator) -> Tensor:
+    """How often each item is among as many drawn with replacement, ``(count, items)`` float32."""
+    drawn = torch.randint(items, (count, items), generator=generator, device=generator.device)
     ones = torch.ones((), device=drawn.device).expand(drawn.shape)
-    return torch.zeros(count, items + 1, device=drawn.device).scatter_add_(1, drawn, ones).cumsum_(1)
+    return torch.zeros(drawn.shape, device=drawn.device).scatter_add_(1, drawn, ones)
 
 
 def _pyramid(x: Tensor) -> list[Tensor]:

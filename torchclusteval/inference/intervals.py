@@ -1,13 +1,11 @@
-"""Resamples -> intervals and p-values."""
+"""Resamples -> intervals and p-values, and notes on these."""
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 import torch
 from torch import Tensor
-
-from torchclusteval.common.checks import check_choice
 
 METHODS = ("percentile", "basic", "bca")
 CORRECTIONS = ("holm", "benjamini-hochberg")
@@ -144,11 +142,6 @@ def two_sided_normal(difference: Tensor, standard_error: Tensor) -> Tensor:
     return p.masked_fill(difference == 0, 1.0)
 
 
-def check_correction(correction: str | None) -> None:
-    """Raise unless it is one of ``CORRECTIONS`` or None."""
-    check_choice(correction, "correction", (*CORRECTIONS, None))
-
-
 def smallest_p_adjusted(
     values: Iterable[Tensor], resamples: int, correction: str, level: float, *, sides: int
 ) -> float:
@@ -195,3 +188,27 @@ def adjust(p_values: Tensor, correction: str) -> Tensor:
     adjusted = torch.full_like(flat, torch.nan)
     adjusted[known.nonzero().squeeze(-1)[order]] = stepped.clamp(max=1.0)
     return adjusted.reshape(p_values.shape)
+
+
+def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the same partition") -> list[str]:
+    """What to say of pairs ``(B,)`` of which some are the same."""
+    places = same.nonzero().squeeze(-1).tolist()
+    if not places:
+        return []
+    if len(same) == 1:
+        return [f"both clusterings are {what}"]
+    shown = ", ".join(repr(i if names is None else names[i]) for i in places[:5])
+    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
+    return [f"{what} as the other side: {shown}{more}"]
+
+
+def note_few_draws(p_values: Iterable[Tensor], n_resamples: int, sides: int, finest: float = 0.0) -> list[str]:
+    """How many draws it takes to go to .001, or the ``finest`` p-value, where p-values stop at the number of draws.
+
+    ``sides`` is 2 where the least p-value is twice that of one side.
+    """
+    least, goal = sides / (n_resamples + 1), max(0.001, finest)
+    if least <= goal or not any(bool((p <= least * (1 + 1e-9)).any()) for p in p_values):
+        return []
+    needed = math.ceil(sides / goal * (1 - 1e-12)) - 1
+    return [f"p-values stop at {least:.2g}: n_resamples={needed} take them to {goal:.2g}"]

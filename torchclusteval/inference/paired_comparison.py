@@ -1,4 +1,8 @@
-"""Paired bootstrap: the difference of the scores of two clusterings of the same items."""
+"""Paired bootstrap: the difference of the scores of two clusterings of the same items.
+
+Resampling the cells of every three-way table takes a binomial draw per cell, resample and clustering. For many
+clusterings of few items it is cheaper to draw the multiplicities of the items once: each cell is a sum of them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,17 +12,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
-from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, Source
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells, sizes_of
-from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler, trimmed
-from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import adjust_once, note_few_draws, note_same
-from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
+from torchclusteval.inference.draws import multiplicities
+from torchclusteval.inference.resampling import (
+    MAX_DRAWN_CELLS,
+    JackknifeResampler,
+    Progress,
+    Values,
+    check_progress,
+    differences,
+    values_of,
+)
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
@@ -32,6 +41,9 @@ from torchclusteval.scoring.partitions import distinct, of_labels
 from torchclusteval.tables import ContingencyTables
 
 _MAX_JOINT_CODES = 1 << 31  # up to so many joint clusters of A and B are numbered by their product
+# nanoseconds on one CPU thread: to draw an item, to add an item to a table, to draw a cell
+_DRAW_ITEM_NS, _ADD_ITEM_NS, _DRAW_CELL_NS = 10.0, 0.5, 110.0
+_MAX_ITEMS = 1 << 16  # so that a block of multiplicities stays small, and sums are exact in float32
 
 
 class PairedOptions(TypedDict, total=False):
@@ -81,14 +93,14 @@ def paired_bootstrap(
         labels_b: ``(*batch, N)`` clusters.
         measures: as in :func:`evaluate`.
         n_resamples: resampled tables for each pair.
-        confidence_level: as in :func:`bootstrap`, like ``method``, ``rng``, ``chunk_size``, ``keep_resamples``.
+        confidence_level: as in :func:`bootstrap`, like ``method``, ``rng``, ``chunk_size``, ``keep_resamples`` and
+            ``progress``.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. Among M of
             them the smallest must pass ``alpha / M`` with ``alpha = 1 - confidence_level``, so M comparisons need
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
         resample: what is drawn: ``"items"``, ``"classes"`` or, by default, what :func:`bootstrap` would draw for the
             differences. Draws of classes give normal intervals and p-values, which no number of draws bounds.
-        progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
 
@@ -111,7 +123,7 @@ def paired_bootstrap(
     if resample is not None:
         check_choice(resample, "resample", UNITS)
     bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
-    intervals.check_correction(correction)
+    check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
@@ -119,21 +131,22 @@ def paired_bootstrap(
     chosen = select(measures)
     exact = intervals.without_rounding
     all_pairs = _pairs(labels_true, labels_a, labels_b, options)
-    kept, skipped = split_applicable(all_pairs.a, chosen, common_only=True)
-    values_a, values_b = values_of(all_pairs.a, kept), values_of(all_pairs.b, kept)
+    kept, skipped = split_applicable(all_pairs.tables[0], chosen, common_only=True)
+    values_a, values_b = (
+        {name: value.reshape(-1) for name, value in values_of(x, kept).items()} for x in all_pairs.tables
+    )
     tolerances = {name: intervals.rounding_tolerance(value) for name, value in values_a.items()}
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     first, places = distinct(all_pairs.fingerprints())
     same = all_pairs.same()
-    pairs = all_pairs.select(first)
-    estimates = {name: value.reshape(-1)[first] for name, value in found.items()}
+    estimates = {name: value[first] for name, value in found.items()}
     drawer = Drawer(
-        source=pairs,
-        estimates=estimates,
-        options=bootstrap_options,
-        generator=generator,
-        progress=progress,
-        places=places,
+        all_pairs.select(first),
+        estimates,
+        bootstrap_options,
+        generator,
+        progress,
+        places,
         names=lambda: [*map(repr, all_pairs.names or [])] or [f"pair {i}" for i in np.ndindex(all_pairs.batch_shape)],
     )
     corrected: dict[str, Any] = {}
@@ -143,56 +156,56 @@ def paired_bootstrap(
             least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
-    drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
+    drawn = replace(drawn, values={name: exact(x, tolerances[name]) for name, x in drawn.values.items()})
     records, units = {}, bool(drawn.mixed())
     for name, difference in found.items():
         if name in drawn.left_out:
             continue
-        values = drawn.of_measure(name, difference.shape)
+        values, missing, of_classes = drawn.values[name], drawn.missing[name], drawn.by_classes[name]
         low, high, fallback = drawn.interval(name, difference, None)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
-        error = sample_std(values)
-        missing, of_classes = (flags[name].reshape(difference.shape) for flags in (drawn.missing, drawn.by_classes))
         zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
         p_value = intervals.two_sided(values, zero, tolerances[name])
-        centred = values - drawn.bias[name].reshape(difference.shape) * missing
+        centred = values - drawn.bias[name] * missing
         p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))  # biased: the larger
         if bool(of_classes.any()):
-            normal = intervals.two_sided_normal(difference, error).masked_fill(missing, torch.nan)
+            normal = intervals.two_sided_normal(difference, drawn.errors[name]).masked_fill(missing, torch.nan)
             p_value = torch.where(of_classes, normal, p_value)
         p_adjusted = None
         if correction is not None:  # equal clusterings are one comparison
-            p_adjusted = adjust_once(p_value, correction, first, places)
+            p_adjusted = intervals.adjust(p_value[first], correction)[places]
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
             difference=difference,
             low=low,
             high=high,
-            standard_error=error,
+            standard_error=drawn.errors[name],
             p_value=p_value,
             fallback=fallback,
             p_adjusted=p_adjusted,
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
-    of_items = [x.p_value.reshape(-1)[~drawn.by_classes[name]] for name, x in records.items()]
+    of_items = [x.p_value[~drawn.by_classes[name]] for name, x in records.items()]
     return ResultsByMeasure(
         records=records,
         settings=drawn.settings() | corrected,
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=(*drawn.notes, *note_few_draws(of_items, n_resamples, 2), *note_same(same, all_pairs.names)),
+        notes=(
+            *drawn.notes,
+            *intervals.note_few_draws(of_items, n_resamples, 2),
+            *intervals.note_same(same, all_pairs.names),
+        ),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class _Pairs(Source):
     """Pairs of clusterings, and their tables of the items that count in both."""
 
-    a: ContingencyTables
-    b: ContingencyTables
     sizes: tuple[int, int, int]  # classes, clusters of A and of B
     codes: list[Tensor]  # (*batch, N) each, of the classes, of A and of B; batch shapes broadcast
     keep: Tensor | None  # (*batch, N) bool; None: all items count
@@ -200,7 +213,7 @@ class _Pairs:
 
     @property
     def batch_shape(self) -> torch.Size:
-        return self.a.batch_shape
+        return self.tables[0].batch_shape
 
     def flat_codes(self) -> list[Tensor]:
         """``(B, N)`` each, views where batch shapes broadcast in one dimension."""
@@ -215,7 +228,7 @@ class _Pairs:
     def fingerprints(self) -> Tensor:
         """``(B,)``, the same for the same partitions of the same items."""
         if self.batch_shape.numel() == 1:
-            return torch.zeros(1, dtype=torch.int64, device=self.a.device)
+            return torch.zeros(1, dtype=torch.int64, device=self.codes[0].device)
         keep = self.flat_keep()
         true, a, b = (of_labels(x, keep) for x in self.flat_codes())
         return true + 3 * a + 5 * b
@@ -223,27 +236,22 @@ class _Pairs:
     def same(self) -> Tensor:
         """``(B,)`` bool, whether A and B are the same partition of their items."""
         keep, (_, a, b) = self.flat_keep(), self.flat_codes()
-        counted = self.a.n_items.reshape(-1) > 0
+        counted = self.tables[0].n_items.reshape(-1) > 0
         return (of_labels(a, keep) == of_labels(b, keep)) & counted
 
     def select(self, places: Tensor) -> "_Pairs":
-        """The pairs at these places of the flattened batch."""
-        a, b = (ContingencyTables._of(TableParts(x._cells.select(places))) for x in (self.a, self.b))
+        tables = super().select(places).tables
         if len(places) == self.batch_shape.numel() and len(self.batch_shape) < 2:
-            return replace(self, a=a, b=b)
+            return replace(self, tables=tables)
         keep = self.flat_keep()
         codes = [x[places] for x in self.flat_codes()]
-        return replace(self, a=a, b=b, codes=codes, keep=None if keep is None else keep[places])
-
-    @property
-    def tables(self) -> Sequence[ContingencyTables]:
-        return [self.a, self.b]
+        return replace(self, tables=tables, codes=codes, keep=None if keep is None else keep[places])
 
     def items(self) -> "_ThreeWayCells | ItemResampler":
-        return _draws_of_items(self)
-
-    def classes(self, count: int) -> PairedClassResampler:
-        return PairedClassResampler(trimmed(self.a), count, ClassResampler(trimmed(self.b), count))
+        counts, keys_a, keys_b = self.three_way()
+        a, b = map(resampled_cells, self.tables)
+        cells = _ThreeWayCells(counts, sizes_of(counts), (a, b), (a.positions(keys_a), b.positions(keys_b)))
+        return _item_resampler(self, cells) or cells
 
     def wrong(self) -> Tensor:
         """``(B,)`` classes with items in clusters of one clustering that are no clusters of the other."""
@@ -253,24 +261,21 @@ class _Pairs:
                 true, a, b = true[keep[i]], a[keep[i]], b[keep[i]]
             same = _is_within(a, b, self.sizes[1]) & _is_within(b, a, self.sizes[2])
             found.append(torch.unique(true[~same]).numel())
-        return torch.tensor(found, dtype=torch.int64, device=self.a.device)
-
-    def count(self, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
-        """Tables of the classes against these codes."""
-        return _count(self.codes[0].expand(*self.batch_shape, -1), pred, self.keep, (self.sizes[0], clusters), layout)
+        return torch.tensor(found, dtype=torch.int64, device=self.codes[0].device)
 
     def three_way(self) -> tuple[Tensor, Tensor, Tensor]:
         """Counts of the cells of classes by A by B, and the cells of A's and B's tables that each adds to, ``(B, Z)``.
 
         Zeros pad.
         """
-        _, size_a, size_b = self.sizes
+        classes, size_a, size_b = self.sizes
         joint = self.codes[1] * size_b + self.codes[2]
         both = None
         if size_a * size_b > _MAX_JOINT_CODES:  # only those that occur
             both, joint = torch.unique(joint, return_inverse=True)
-        joint = joint.expand(*self.batch_shape, joint.shape[-1])
-        batch, row, column, count = self.count(joint, size_a * size_b if both is None else len(both), "sparse").cells()
+        true, joint = (x.expand(*self.batch_shape, x.shape[-1]) for x in (self.codes[0], joint))
+        sizes = (classes, size_a * size_b if both is None else len(both))
+        batch, row, column, count = _count(true, joint, self.keep, sizes, "sparse").cells()
         column = column if both is None else both[column]
         keys_a = row * size_a + column.div(size_b, rounding_mode="floor")
         keys_b = row * size_b + column % size_b
@@ -315,7 +320,7 @@ def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOption
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)  # narrowed where labels were expanded
     tables = [_count(true, pred, keep, (sizes[0], size)) for pred, size in zip(both, sizes[1:], strict=True)]
     names = next((pair.names for pair in (a, b) if pair.names is not None and shape == (len(pair.names),)), None)
-    return _Pairs(tables[0], tables[1], sizes, codes, keep, names)
+    return _Pairs(tables, sizes, codes, keep, names)
 
 
 def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPair) -> None:
@@ -325,6 +330,75 @@ def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPa
     check_indexes(given, a.n_items)
     if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
         raise ValueError("labels_b: expected the names of labels_a; got the same names in another order")
+
+
+def is_cheaper(items: int, tables: int, cells: int) -> bool:
+    """Whether to draw the items once for all tables, rather than the cells of all tables."""
+    return 0 < items <= _MAX_ITEMS and items * (_DRAW_ITEM_NS + _ADD_ITEM_NS * tables) <= _DRAW_CELL_NS * cells
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTables:
+    """A batch of tables of the same items that can be counted again with other multiplicities of the items."""
+
+    cells: ResampledCells
+    order: Tensor  # (B, N) int64: the items of each table, cell by cell
+    starts: Tensor  # (B, Z) int64: where each cell begins in the flattened order
+
+    def values(self, multiplicity: Tensor, measures: Sequence[Measure]) -> Values:
+        """Name -> ``(count, B)`` of tables whose items have multiplicities ``(count, N)``."""
+        count, (tables, width) = len(multiplicity), self.starts.shape
+        by_item = multiplicity.T.contiguous()
+        step = max(1, MAX_DRAWN_CELLS // (count * width))
+        parts = []
+        for start in range(0, tables, step):
+            at = slice(start, min(start + step, tables))
+            order, starts = self.order[at].flatten(), self.starts[at].flatten()
+            sums = torch.nn.functional.embedding_bag(order, by_item, starts - starts[0], mode="sum")
+            parts.append(self.cells.score(sums.T.reshape(count, -1, width).long(), at, measures))
+        return {name: torch.cat([part[name] for part in parts], 1) for name in parts[0]}
+
+
+def item_tables(codes_true: Tensor, codes_pred: Tensor, shape: Sequence[int]) -> ItemTables:
+    """From codes ``(B, N)`` of the classes and clusters of the items, for tables of a shape ``(R, C)``."""
+    tables = ContingencyTables.from_labels(
+        codes_true, codes_pred, num_classes=shape[0], num_clusters=shape[1], item_dims=1
+    )
+    cells = resampled_cells(tables)
+    order = (codes_true * shape[1] + codes_pred).argsort(-1)
+    starts = (cells.counts.flatten().cumsum(0) - cells.counts.flatten()).view_as(cells.counts)
+    return ItemTables(cells, order, starts)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemResampler:
+    """The items of a batch of pairs of tables, drawn once for all pairs; scores differences, A less B."""
+
+    n_items: int
+    n_tables: int  # pairs of tables
+    a: ItemTables  # one table for each pair, or one for all
+    b: ItemTables
+    cells: JackknifeResampler  # the same draws by the cells of the pairs
+    shared = True
+
+    @property
+    def n_elements(self) -> int:
+        return -(-self.n_items // self.n_tables)
+
+    @property
+    def device(self) -> torch.device:
+        return self.a.order.device
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        """How often each item is among as many drawn with replacement, ``(count, n_items)`` float32."""
+        return multiplicities(self.n_items, count, generator)
+
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
+        both = differences(self.a.values(drawn, measures), self.b.values(drawn, measures))
+        return {name: value.expand(-1, self.n_tables) for name, value in both.items()}
+
+    def accelerations(self, measures: Sequence[Measure]) -> Values:
+        return self.cells.accelerations(measures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,13 +420,6 @@ class _ThreeWayCells(CellResampler):
         return differences(a, b)
 
 
-def _draws_of_items(pairs: _Pairs) -> _ThreeWayCells | ItemResampler:
-    counts, keys_a, keys_b = pairs.three_way()
-    sides = (resampled_cells(pairs.a), resampled_cells(pairs.b))
-    cells = _ThreeWayCells(counts, sizes_of(counts), sides, (sides[0].positions(keys_a), sides[1].positions(keys_b)))
-    return _item_resampler(pairs, cells) or cells
-
-
 def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tensor:
     """Counts of the two-way cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
     sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
@@ -372,7 +439,7 @@ def _item_resampler(pairs: _Pairs, cells: _ThreeWayCells) -> ItemResampler | Non
         return None
     a, b = (
         item_tables(*_flatten_pairs(codes[0], pred, pairs.batch_shape), tables.shape[-2:])
-        for pred, tables in zip(codes[1:], (pairs.a, pairs.b), strict=True)
+        for pred, tables in zip(codes[1:], pairs.tables, strict=True)
     )
     return ItemResampler(n_items=items, n_tables=size, a=a, b=b, cells=cells)
 

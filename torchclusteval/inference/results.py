@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -30,6 +30,14 @@ class Record(Printed):
     @property
     def batch_shape(self) -> torch.Size:
         return next(iter(self.columns().values())).shape
+
+    def in_batch(self, shape: torch.Size, clusterings: tuple[Hashable, ...] | None) -> Self:
+        """With names, and tensors of a flattened batch in its shape."""
+        shaped = {name: x.reshape(shape) for name, x in self.columns().items()}
+        if (resamples := getattr(self, "resamples", None)) is not None:
+            shaped["resamples"] = resamples.reshape(len(resamples), *shape)
+        changes: dict[str, Any] = {**shaped, "clusterings": clusterings}
+        return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as nested lists (one number for a single clustering)."""
@@ -137,7 +145,7 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
 
     _field = "records"
 
-    records: Mapping[str, R]
+    records: Mapping[str, R]  # of a flattened batch too
     settings: Mapping[str, Any]  # options of the computation: method, resamples ...
     batch_shape: torch.Size
     skipped: Mapping[str, str]  # members of a set that do not apply -> the reason
@@ -145,8 +153,8 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
     notes: tuple[str, ...] = ()  # what is wrong with some of the results, as the warnings said
 
     def __post_init__(self) -> None:
-        named = {name: replace(record, clusterings=self.clusterings) for name, record in self.records.items()}
-        object.__setattr__(self, "records", named)
+        records = {name: x.in_batch(self.batch_shape, self.clusterings) for name, x in self.records.items()}
+        object.__setattr__(self, "records", records)
 
     def _key(self, name: str) -> str:
         return canonical(name)

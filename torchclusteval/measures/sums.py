@@ -111,16 +111,11 @@ def ratio(
     if tables._all_ordinary:  # neither empty nor identical
         value = _divide(numerator, denominator, maximum)
         return value if undefined is None else torch.where(undefined, otherwise, value)
+    other, rest = (0.0, otherwise) if isinstance(otherwise, Tensor) else (otherwise, None)
+    parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
     if tables._launched is not None:
-        other, rest = (otherwise, None) if isinstance(otherwise, float) else (0.0, otherwise)
-        parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
         return _launch_ratio(tables, parts, same=identical, other=other, maximum=maximum)
-    is_fixed = tables.empty if identical is None else tables.identical | tables.empty
-    undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
-    if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
-        denominator = denominator.masked_fill(undefined, 1.0)
-    value = _divide(numerator, denominator, maximum)
-    return torch.where(undefined, _fixed_value(tables, denominator, identical, otherwise), value)
+    return _ratio_by_rule(*parts, same=identical, other=other, maximum=maximum)
 
 
 def _launch_ratio(tables: ContingencyTables, parts: Sequence[Tensor | None], **numbers: float | None) -> Tensor:
@@ -130,28 +125,26 @@ def _launch_ratio(tables: ContingencyTables, parts: Sequence[Tensor | None], **n
     return out
 
 
-def ratio_by_torch(out: Tensor, *parts: Tensor | None, same: float | None, other: float, maximum: float | None) -> None:
-    """Write a ratio under the rule for degenerate tables.
+def ratio_by_torch(out: Tensor, *parts: Tensor | None, **numbers: Any) -> None:
+    """Write a ratio, ``(*batch,)`` float64; arguments as those of ``_ratio_by_rule``."""
+    out.copy_(_ratio_by_rule(*parts, **numbers))
 
-    Args:
-        out: result, ``(*batch,)`` float64.
-        *parts: ``(*batch,)`` each: numerator and denominator, float64 or int64; whether the sides are identical, and
-            whether there are no items; where it is undefined (None: where the denominator is 0), and the values there
-            (None: ``other``).
-        same: value where identical; None: the ratio.
-        other: value where undefined.
-        maximum: of the value; None: there is none.
+
+def _ratio_by_rule(*parts: Any, same: float | None, other: float, maximum: float | None) -> Tensor:
+    """The rule of :func:`ratio`, where identical the value ``same``, and ``other`` where it is undefined.
+
+    ``parts``, ``(*batch,)`` each: numerator and denominator, float64 or int64; whether the sides are identical, and
+    whether there are no items; where it is undefined (None: where the denominator is 0), and values there in place of
+    ``other``, or None.
     """
     numerator, denominator, identical, empty, undefined, otherwise = parts
-    assert numerator is not None
-    assert denominator is not None
-    assert identical is not None
-    assert empty is not None
     unknown = denominator == 0 if undefined is None else undefined
-    rest = out.new_full((), other) if otherwise is None else otherwise
-    value = torch.where(unknown, rest, _divide(numerator, denominator, maximum))
+    if numerator.requires_grad or denominator.requires_grad:  # a gradient of 0/0 is nan even where the result is masked
+        denominator = denominator.masked_fill(unknown | identical | empty, 1.0)
+    value = _divide(numerator, denominator, maximum)
+    value = torch.where(unknown, other if otherwise is None else otherwise, value)
     value = value if same is None else value.masked_fill(identical, same)
-    out.copy_(value.masked_fill(empty, torch.nan))
+    return value.masked_fill(empty, torch.nan)
 
 
 def _sample(device: torch.device) -> kernels.Arguments:
@@ -168,23 +161,6 @@ kernels.define("ratio", "torchclusteval.measures.triton_ratio", ratio_by_torch, 
 def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:
     value = numerator / denominator
     return value if maximum is None else at_most(value, maximum)
-
-
-def _fixed_value(tables: ContingencyTables, like: Tensor, identical: float | None, otherwise: float | Tensor) -> Tensor:
-    """What a ratio is where it is not computed; shared between measures of one rule."""
-    if isinstance(otherwise, Tensor):
-        return _by_rule(tables, identical, otherwise)
-    key = ("fixed value", identical, otherwise)
-    if key not in tables._memo:
-        value = like.new_full((), otherwise).expand(tables.batch_shape)
-        tables._memo[key] = _by_rule(tables, None if identical == otherwise else identical, value)
-    kept: Tensor = tables._memo[key]
-    return kept
-
-
-def _by_rule(tables: ContingencyTables, identical: float | None, otherwise: Tensor) -> Tensor:
-    value = otherwise if identical is None else otherwise.masked_fill(tables.identical, identical)
-    return value.masked_fill(tables.empty, torch.nan)
 
 
 def weighted_harmonic_mean(

@@ -52,7 +52,8 @@ def _beside_the_best(labels: Labelling, found: Evidence) -> list[str]:
     if alike and not can_be_real(found):
         points.append(f"With only {groups_of(labels)} no difference to {whom} can be shown.")
     elif alike:
-        points.append(f"{alike} of {whom} cannot be told apart from it with these items.")
+        drawn = "classes" if str(found.differences.settings["resampled"]).startswith("classes") else "items"
+        points.append(f"{alike} of {whom} cannot be told apart from it with these {drawn}.")
     elif real:
         points.append(
             f"It is better than each of {'the rest' if same or unscored else whom}, beyond chance, though chosen as "

@@ -29,6 +29,7 @@ _NATS = {
     "classes_given_clusters": (information.classes_given_clusters, information.of_classes),
     "clusters_given_classes": (information.clusters_given_classes, information.of_clusters),
 }
+_SAME = 1e-6  # nats: sums in the order of an engine lose less
 _SUMS = ("n_cells", "squares", *_NATS, *_OF_ITEMS)
 
 
@@ -52,8 +53,8 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
         other sums are left out (``scores.skipped``).
 
     Raises:
-        ValueError: the sides have different sums; a sum has another name, or a value that no cells of these sizes
-            have; a measure that was named needs other sums.
+        ValueError: the sides have different sums; a sum has another name, or is outside the range that the sizes
+            leave; the two sums of logarithms contradict each other; a measure that was named needs other sums.
 
     >>> sums = {"n_cells": 3, "squares": 14}
     >>> tce.evaluate_sums([3, 3], [2, 4], sums, "ari")["ari"]
@@ -125,11 +126,18 @@ def _check(given: Mapping[str, int | float], tables: ContingencyTables) -> None:
     """Raise where no cells of these sizes have such sums."""
     n = float(tables.n_items)
     squares = [float(x.double().square().sum()) for x in (tables.class_sizes, tables.cluster_sizes)]
-    most = {name: n for name in _OF_ITEMS} | {"squares": min(squares)}
-    most |= {name: n * float(_NATS[name][1](tables)) for name in _NATS if n}
-    most["n_cells"] = float(tables.n_classes * tables.n_clusters)
+    classes, clusters = max(1, int(tables.n_classes)), max(1, int(tables.n_clusters))
+    nats = {name: n * float(whole(tables)) for name, (_, whole) in _NATS.items() if n}
+    most = {name: n for name in _OF_ITEMS} | {"squares": min(squares), "n_cells": classes * clusters} | nats
+    least = {"n_cells": max(classes, clusters) if n else 0, "squares": max(squares[0] / clusters, squares[1] / classes)}
+    least |= dict.fromkeys(("precisions", "majority_of_clusters"), n / classes)
+    least |= dict.fromkeys(("recalls", "majority_of_classes"), n / clusters)
     for name, x in given.items():
-        low = float(max(tables.n_classes, tables.n_clusters)) if name == "n_cells" else 0.0
-        high = most.get(name, 0.0)
+        low, high = least.get(name, 0.0), most.get(name, 0.0)
         if not low - 1e-9 * n <= float(x) <= high + 1e-9 * max(high, n):
             raise ValueError(f"sums[{name!r}]: expected {low:g} to {high:g}, as for cells of these sizes; got {x}")
+    shared = [whole - given[name] for name, whole in nats.items() if name in given]
+    if len(shared) == 2 and abs(shared[0] - shared[1]) > _SAME * n:
+        got = " and ".join(f"{x / n:.6g}" for x in shared)
+        remedy = "the logarithm is the natural one, of c / n and of r / n without integer division"
+        raise ValueError(f"sums: expected one mutual information from {' and '.join(nats)}; got {got} ({remedy})")

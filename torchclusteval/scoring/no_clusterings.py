@@ -38,10 +38,10 @@ def no_clusterings(tables: ContingencyTables, names: Sequence[Hashable], few: in
 
 
 def like_ids(items: int, clusters: int, fewest: int, few: int = FEW) -> str | None:
-    """What speaks for ids: all labels of more than ``few`` items are distinct, or half, though not those elsewhere."""
+    """What speaks for ids: all labels of more than ``few`` items, or half and 1.5 times as many as elsewhere."""
     if clusters == items > few:
         return "every item is a cluster of its own"
-    many = items > FEW and fewest <= items / 2 < clusters
+    many = items > FEW and clusters > items / 2 and clusters >= 1.5 * fewest
     return f"{clusters} labels of {items} items are distinct" if many else None
 
 

@@ -188,8 +188,10 @@ class ContingencyAccumulator:
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
         _expect_names(self._names, pair.names, "labels_pred")
-        if pair.weights is not None:
-            self._expect_weights(pair.weights)
+        if pair.weights is not None and pair.weights.is_floating_point() and not self._weights:
+            raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
+        if pair.weights is not None and self._options.noise == "singletons":
+            raise ValueError("weights: expected None with noise='singletons'; got weights")
         return pair
 
     @_locked
@@ -257,26 +259,23 @@ class ContingencyAccumulator:
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
         first, second = sorted((self, other), key=id)  # in one order, whatever other threads merge
         with first._lock, second._lock:
-            return self._merge(other)
-
-    def _merge(self, other: "ContingencyAccumulator") -> "ContingencyAccumulator":
-        _expect_names(self._names, other._names, "other")
-        name = _differing(own := self._settings(), its := other._settings())
-        if name is not None:
-            raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
-        if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
-            raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
-        if self._has_groups is None and other._has_groups is not None:
-            self._start(groups=other._has_groups)
-        elif self._has_groups and other._has_groups is None:  # it has no items
+            _expect_names(self._names, other._names, "other")
+            name = _differing(own := self._settings(), its := other._settings())
+            if name is not None:
+                raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
+            if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
+                raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
+            if self._has_groups is None and other._has_groups is not None:
+                self._start(groups=other._has_groups)
+            elif self._has_groups and other._has_groups is None:  # it has no items
+                return self
+            self._adopt_device(other.device)
+            self._state.merge(other._state)  # type: ignore[arg-type]
+            self._names = self._names or other._names
+            if other._reduced is not None:
+                self._reduced = self._sum(self._reduced, other._reduced)
+                self._ranks = other._ranks
             return self
-        self._adopt_device(other.device)
-        self._state.merge(other._state)  # type: ignore[arg-type]
-        self._names = self._names or other._names
-        if other._reduced is not None:
-            self._reduced = self._sum(self._reduced, other._reduced)
-            self._ranks = other._ranks
-        return self
 
     @_locked
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
@@ -478,12 +477,6 @@ class ContingencyAccumulator:
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
             raise ValueError(f"{name}: expected batch shape {(*self.batch_shape,)}; got {(*shape,)} (see batch_shape=)")
-
-    def _expect_weights(self, weights: Tensor) -> None:
-        if weights.is_floating_point() and not self._weights:
-            raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
-        if self._options.noise == "singletons":
-            raise ValueError("weights: expected None with noise='singletons'; got weights")
 
     def _adopt_device(self, device: torch.device) -> None:
         if self._device is None:

@@ -46,10 +46,6 @@ class LabelledCells:
         return len(self.counts)
 
     @property
-    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        return self.keys, self.counts, self.classes, self.clusters
-
-    @property
     def places(self) -> tuple[Tensor, Tensor, Tensor]:
         """``(Z,)`` number of the table, place in ``classes`` and place in ``clusters``."""
         above = self.keys.div(max(1, len(self.clusters)), rounding_mode="floor")
@@ -61,10 +57,8 @@ class LabelledCells:
         if torch.equal(classes, self.classes) and torch.equal(clusters, self.clusters):
             return self.keys
         table, row, column = self.places
-        row, column = (
-            torch.searchsorted(classes, self.classes)[row],
-            torch.searchsorted(clusters, self.clusters)[column],
-        )
+        row = torch.searchsorted(classes, self.classes)[row]
+        column = torch.searchsorted(clusters, self.clusters)[column]
         return cell_keys(table, row, column, (len(classes), len(clusters)))
 
     def merged(self) -> "LabelledCells":
@@ -81,7 +75,7 @@ class LabelledCells:
         return replace(self, keys=keys, counts=sums)
 
     def to(self, device: torch.device | str) -> "LabelledCells":
-        return LabelledCells(*(x.to(device) for x in self.tensors))
+        return LabelledCells(*(x.to(device) for x in (self.keys, self.counts, self.classes, self.clusters)))
 
     def pack(self) -> Tensor:
         """One ``(Z, 4)`` int64 tensor: table, class, cluster and count, with the bits of float counts."""
@@ -169,12 +163,6 @@ class GrowingCells:
     table: LabelledCells
     waiting: list[LabelledCells] = field(default_factory=list)
     dense: DenseCounts | None = None
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        """All stored tensors."""
-        dense = () if self.dense is None else (self.dense.counts, self.dense.classes, self.dense.clusters)
-        return [*dense, *(x for part in (self.table, *self.waiting) for x in part.tensors)]
 
     def add_dense(self, classes: Tensor, clusters: Tensor, counts: Tensor) -> None:
         """Add counts ``(B, r, c)`` by the labels of rows and columns."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.options import print_note, unit_of
+from torchclusteval.cli.options import print_note
 from torchclusteval.common.formatting import shortened
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.inputs import check_device
@@ -40,23 +40,17 @@ def parse_device(name: str | None) -> torch.device:
     return check_device(name or "cpu")
 
 
-def check_noise(arguments: argparse.Namespace) -> None:
-    """Raise where a treatment of noise is asked for without its label."""
-    if arguments.noise != "ignore" and arguments.noise_label is None:
-        raise ValueError(f"--noise-label: expected the label of noise too with --noise {arguments.noise}; got none")
-
-
 def check_seed(arguments: argparse.Namespace) -> None:
     """Raise where there is a seed, or a unit, of no draws."""
-    for flag, given in (("--seed", arguments.seed), ("--resamples", unit_of(arguments))):
+    for flag, given in (("--seed", arguments.seed), ("--resamples", arguments.resample)):
         if given is not None and arguments.confidence_level is None and arguments.resamples is None:
             raise ValueError(f"{flag}: expected --confidence-level or --resamples too; got none")
 
 
 def check_unit(arguments: argparse.Namespace) -> None:
     """Raise where a unit is named though groups are drawn."""
-    if unit_of(arguments) is not None:
-        raise ValueError(f"--resamples: expected a number of draws, as groups are drawn; got {unit_of(arguments)}")
+    if arguments.resample is not None:
+        raise ValueError(f"--resamples: expected a number of draws, as groups are drawn; got {arguments.resample}")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:

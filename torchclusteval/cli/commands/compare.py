@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_measure
+from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_measure
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.printing import Table, render
@@ -20,7 +20,6 @@ _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 def run(arguments: argparse.Namespace) -> str:
     """Agreement of clusterings with each other."""
     check_printing(arguments)
-    check_noise(arguments)
     measure = parse_measure(arguments.measure, "--measure")
     device, asked = parse_device(arguments.device), parse_selection(arguments)
     held = hold_files(asked, with_truth=False)

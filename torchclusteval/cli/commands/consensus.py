@@ -4,7 +4,6 @@ import argparse
 
 import numpy as np
 
-from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import table_width
@@ -19,10 +18,8 @@ from torchclusteval.labels.vocabulary import Vocabulary
 def run(arguments: argparse.Namespace) -> str:
     """The consensus of all columns: write it, and say how far they agree."""
     check_label_file(arguments.label_file, arguments.overwrite)
-    check_noise(arguments)
     asked = parse_selection(arguments)
-    named = {} if arguments.start is None else {"--start": arguments.start}
-    held, rows = hold_table(asked, named, row_names=arguments.label_file is not None)
+    held, rows = hold_table(asked, {"--start": arguments.start}, row_names=arguments.label_file is not None)
     held = list(dict.fromkeys(held))  # --columns may name the start too
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")
@@ -45,13 +42,8 @@ def run(arguments: argparse.Namespace) -> str:
         ]
         write_label_file(arguments.label_file, columns, asked.spellings)
     state = f"after {found.rounds} rounds" if found.converged else f"not settled after {found.rounds} rounds"
-    mean = format_number(_mean(agreement))
+    mean = format_number(agreement[known].mean())
     head = f"{len(held)} clusterings of {len(places)} items: mean agreement {mean} ({state})\n\n"
     mine = [agreement[places == place] for place in range(len(labels))]
-    lines = [[label, len(one), _mean(one)] for label, one in zip(labels, mine, strict=True)]
+    lines = [[label, len(one), float(one.mean())] for label, one in zip(labels, mine, strict=True)]
     return head + as_text(Table(["cluster", "size", "agreement"], lines), table_width())
-
-
-def _mean(shares: np.ndarray) -> float:
-    known = shares[~np.isnan(shares)]
-    return float(known.mean()) if len(known) else float("nan")

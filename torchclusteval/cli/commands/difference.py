@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, check_unit, note_low_coverage, parse_device
+from torchclusteval.cli.commands.checks import check_printing, check_unit, note_low_coverage, parse_device
 from torchclusteval.cli.commands.documents import coverages, is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.declarations import OF_TABLES
-from torchclusteval.cli.options import print_note, refuse, unit_of, warnings_as_notes
+from torchclusteval.cli.options import print_note, refuse, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import hold_table
 from torchclusteval.cli.reading.selection import parse_selection
@@ -43,7 +43,6 @@ class _Tested:
 def run(arguments: argparse.Namespace) -> str:
     """Read, test and print."""
     check_printing(arguments)
-    check_noise(arguments)
     of_documents = is_coreference(arguments.files[0])
     if of_documents and arguments.measures is None:
         arguments.measures = ",".join([*(f"{name}_f" for name in REFERENCE.values()), "conll_f"])
@@ -143,7 +142,7 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
         raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
     asked = parse_selection(arguments)
     named = {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against}
-    held, _ = hold_table(asked, {option: column for option, column in named.items() if column is not None})
+    held, _ = hold_table(asked, named)
     truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
     reference, *others = held
     others = [one for one in others if one is not reference]
@@ -171,7 +170,7 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
             given.labels,
             against,
             measures,
-            resample=unit_of(arguments),
+            resample=arguments.resample,
             device=device,
             progress=progress,
             **_settings(arguments, len(others)),

@@ -25,8 +25,7 @@ def run(arguments: argparse.Namespace) -> str:
     """Read, estimate and print."""
     check_printing(arguments)
     device, asked = parse_device(arguments.device), parse_selection(arguments)
-    named = {"--truth": arguments.truth, "--against": arguments.against}
-    (truth, *held), _ = hold_table(asked, {flag: column for flag, column in named.items() if column is not None})
+    (truth, *held), _ = hold_table(asked, {"--truth": arguments.truth, "--against": arguments.against})
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
         raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")

@@ -4,7 +4,6 @@ import argparse
 
 import numpy as np
 
-from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
 from torchclusteval.cli.commands.labels import Given, given_labels, label_array
 from torchclusteval.cli.commands.ranking import note_ties
@@ -21,7 +20,6 @@ from torchclusteval.scoring.matching import match, matched_scores
 def run(arguments: argparse.Namespace) -> str:
     """Rename, write, and say what was matched."""
     check_label_file(arguments.label_file, arguments.overwrite)
-    check_noise(arguments)
     asked = parse_selection(arguments)
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
     given = given_labels(asked, clusterings, truth)

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from torchclusteval.cli.commands.checks import (
-    check_noise,
     check_output,
     check_unit,
     parse_device,
@@ -13,7 +12,7 @@ from torchclusteval.cli.commands.checks import (
 )
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.declarations import BY, IGNORE
-from torchclusteval.cli.options import refuse, unit_of, warnings_as_notes
+from torchclusteval.cli.options import refuse, warnings_as_notes
 from torchclusteval.cli.reading.held import hold_table
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.optional import import_optional
@@ -25,7 +24,6 @@ def run(arguments: argparse.Namespace) -> str:
     """Read, score and write the page."""
     check_output(arguments.page, arguments.overwrite, (".html", ".htm"))
     import_optional("matplotlib.figure", "plots")
-    check_noise(arguments)
     measures = list(select([*REPORTED] if arguments.measures is None else parse_list(arguments.measures)))
     sort = None if arguments.sort is None else parse_measure(arguments.sort, "--sort").name
     lead = ranking_measure(measures, sort, with_truth=arguments.truth is not None)
@@ -47,7 +45,7 @@ def run(arguments: argparse.Namespace) -> str:
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
     with warnings_as_notes():
-        made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts), unit_of(arguments))
+        made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts), arguments.resample)
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
     which = "the best" if made.evidence.scores is not None else "the one most like the others"

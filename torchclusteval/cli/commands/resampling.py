@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
+from torchclusteval.cli.options import print_note, warnings_as_notes
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test
 from torchclusteval.inference.results import ResultsByMeasure, Significance
@@ -39,7 +39,7 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
     tests: Mapping[str, Significance] = {}
     level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
     if arguments.confidence_level is not None or arguments.resamples is not None:
-        draws, unit = arguments.resamples or 1000, unit_of(arguments)
+        draws, unit = arguments.resamples or 1000, arguments.resample
         with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
             intervals = bootstrap(tables, measures, draws, level, rng=seed, resample=unit, progress=progress)
         note_drawn(intervals, arguments.top)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import (
-    check_noise,
     check_printing,
     check_seed,
     note_doubtful,
@@ -114,7 +113,6 @@ def _check(arguments: argparse.Namespace) -> None:
             command = "score-coreference KEY" if is_coreference(path) else "score-overlapping TRUTH"
             raise ValueError(f"FILE: expected files of labels; got {path} (torchclusteval {command} FILE)")
     check_printing(arguments)
-    check_noise(arguments)
     n_files = len(arguments.files)
     check_seed(arguments)
     if arguments.picture == "chance" and arguments.resamples is None:
@@ -140,23 +138,19 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         if rank > 0:  # all have the same scores
             return None
         if isinstance(counted, list):
-            return _held_task(arguments, counted, None, arguments.truth, asked, device, False)
+            return _held_task(arguments, asked, needs_labels, counted)
+        names = list(map(str, counted.names or ()))
         if arguments.noise != "singletons":
-            note_doubtful(no_clusterings(counted.tables, counted.names, few=1))
-        return _Task(counted.names, counted.n_items, arguments.truth, counted.tables)
-    return _held_task(arguments, *_hold(arguments, asked), asked, device, needs_labels)
+            note_doubtful(no_clusterings(counted, names, few=1))
+        return _Task(names, int(counted.n_considered.max()), arguments.truth, counted)
+    return _held_task(arguments, asked, needs_labels, *_hold(arguments, asked))
 
 
 def _held_task(
-    arguments: argparse.Namespace,
-    held: list[Held],
-    groups: Held | None,
-    truth: str,
-    asked: Selection,
-    device: torch.device,
-    needs_labels: bool,
+    arguments: argparse.Namespace, asked: Selection, needs_labels: bool, held: list[Held], groups: Held | None = None
 ) -> _Task:
     given, counts = given_labels(asked, held[1:], held[0]), None
+    device, truth = parse_device(arguments.device), arguments.truth or asked.files[0]
     ids, grouped = groups_of(groups, asked, len(held[0]))
     if arguments.per == "partition":
         found = Counter(same_partitions(given.labels, mask=given.scored(grouped), **given.noise))
@@ -173,19 +167,18 @@ def _held_task(
     return _Task(names, n_items, truth, tables, whole, labels, counts, together, int(grouped.sum()))
 
 
-def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
-    """The truth and the clusterings, the groups of ``--by``, and the name of the truth."""
+def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None]:
+    """The truth and the clusterings, and the groups of ``--by``."""
     if arguments.truth is None:
         try:
-            return hold_files(asked, with_truth=True), None, asked.files[0]
+            return hold_files(asked, with_truth=True), None
         except ValueError as error:
             if len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
                 raise
             raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
-    named = {"--truth": arguments.truth} | ({} if arguments.by is None else {"--by": arguments.by})
-    held, _ = hold_table(asked, named)
+    held, _ = hold_table(asked, {"--truth": arguments.truth, "--by": arguments.by})
     groups = held.pop(1) if arguments.by is not None else None
-    return held, groups, arguments.truth
+    return held, groups
 
 
 def _by_group(

@@ -6,10 +6,10 @@ from typing import Any
 
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Source
-from torchclusteval.cli.reading.table import Table, read_ahead, read_column, wrong_label
+from torchclusteval.cli.reading.table import Blocks, Table, read_ahead, read_column, wrong_label
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
-from torchclusteval.labels.sources import LabelSource, index_columns
+from torchclusteval.labels.sources import index_columns
 
 _ROWS = 1 << 16
 
@@ -58,9 +58,7 @@ class ArrowTable(Table):
         reason = str(error).split("\n")[0]
         return ValueError(f"{self.path}: expected a complete {self._kind} file; it is damaged ({reason})")
 
-    def blocks(
-        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
-    ) -> Iterator[list[LabelSource]]:
+    def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         n_rows = 0
         read = [*dict.fromkeys(x for name in names for x in ([name] if name in self._columns else self.levels))]
         try:

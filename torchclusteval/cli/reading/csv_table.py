@@ -11,7 +11,7 @@ import numpy as np
 from torchclusteval.cli.reading.dialect import Dialect
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Rows, Source
-from torchclusteval.cli.reading.table import Table, WrongKindError, read_ahead, read_column
+from torchclusteval.cli.reading.table import Blocks, Table, WrongKindError, read_ahead, read_column
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
@@ -43,9 +43,7 @@ class CsvTable(Table):
         cells = {name: set(map(str.strip, columns.get(self._cells[name], ()))) for name in names}
         return {name for name in names if all(map(is_plain, cells[name] - self._missing - {""}))}
 
-    def blocks(
-        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
-    ) -> Iterator[list[LabelSource]]:
+    def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         n_rows, integers = 0, self._integers({*names} - {*as_text})
         with self._source.open() as stream:
             rows = Rows(stream, self.path, self._dialect)

@@ -1,7 +1,7 @@
 """A path -> the table in it, by the first bytes of the file."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from torchclusteval.cli.options import print_note
@@ -11,10 +11,9 @@ from torchclusteval.cli.reading.dialect import find_dialect
 from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import PACKINGS, Source
-from torchclusteval.cli.reading.table import Table
+from torchclusteval.cli.reading.table import Blocks, Table
 from torchclusteval.common.other_formats import other_format
 from torchclusteval.common.progress import Progress
-from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.vocabulary import in_natural_order
 
 _NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
@@ -102,9 +101,7 @@ class PartsTable(Table):
         self.names, self.row_names, self.levels = first.names, first.row_names, first.levels
         self._starts = [0]
 
-    def blocks(
-        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
-    ) -> Iterator[list[LabelSource]]:
+    def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         self._starts = [0]
         for i, part in enumerate(self._parts):
             if progress is not None:

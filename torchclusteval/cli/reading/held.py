@@ -94,9 +94,10 @@ def open_one(asked: Selection, named: Mapping[str, str]) -> Table:
 
 
 def hold_table(
-    asked: Selection, named: Mapping[str, str], *, row_names: bool = False
+    asked: Selection, options: Mapping[str, str | None], *, row_names: bool = False
 ) -> tuple[list[Held], Held | None]:
     """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows."""
+    named = {flag: name for flag, name in options.items() if name is not None}
     if rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
     table, first = open_one(asked, named), list(named.values())

@@ -3,16 +3,15 @@
 import io
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.dialect import rows_of
 from torchclusteval.cli.reading.selection import Selection
-from torchclusteval.cli.reading.table import Table, read_column
+from torchclusteval.cli.reading.table import Blocks, Table, read_column
 from torchclusteval.common.progress import Progress
-from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import is_number
 
 _ROWS = 1 << 16
@@ -24,9 +23,7 @@ class ArrayTable(Table):
     def __init__(self, path: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.path, self._arrays, self.names = path, arrays, list(arrays)
 
-    def blocks(
-        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
-    ) -> Iterator[list[LabelSource]]:
+    def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         lengths = {len(self._arrays[name]): name for name in names}
         if len(lengths) > 1:
             (first, name), (other, differing) = list(lengths.items())[:2]
@@ -118,9 +115,7 @@ class ListTable(Table):
         print_note(f"note: {self.path}: the first line, {first!r}, is taken as {what}; otherwise: --header {other}")
         return taken
 
-    def blocks(
-        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
-    ) -> Iterator[list[LabelSource]]:
+    def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         cells = np.array([None if cell.strip() in self._missing else cell for cell in self._cells], object)
         yield [read_column(self, self.names[0], 0, cells, self._missing)]
 

@@ -1,7 +1,6 @@
 """The tables of the clusterings in a file against the truth, counted block by block."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,16 +17,9 @@ from torchclusteval.streaming.distributed import all_gather_objects, process_gro
 from torchclusteval.tables import ContingencyTables
 
 
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """The tables of clusterings against the truth."""
-
-    names: list[str]
-    n_items: int
-    tables: ContingencyTables
-
-
-def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> tuple[int, Counted | list[Held]]:
+def count_table(
+    asked: Selection, truth: str | None, device: torch.device
+) -> tuple[int, ContingencyTables | list[Held]]:
     """The rank of this process, and the tables of the columns of one file against its column ``truth``, of all ranks.
 
     In place of tables the columns, the truth first, where labels can only be read beside all others of their column.
@@ -61,8 +53,7 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
         for i, (option, label) in enumerate(count.given.items()):
             note_unseen(option, label, any(seen[i] for _, seen in shared))
         accumulator = count.accumulator.all_reduce()
-        tables = (accumulator if device is None else accumulator.to(device)).tables()
-    return rank, Counted(names, count.n_items, tables)
+        return rank, accumulator.to(device).tables()._replace(names=tuple(names))
 
 
 def _progress(rank: int) -> Any:

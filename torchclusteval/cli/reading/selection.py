@@ -31,11 +31,13 @@ class Selection:
 
 
 def parse_selection(arguments: argparse.Namespace) -> Selection:
-    """What the arguments of a command ask for."""
+    """What the arguments of a command ask for; raise where a treatment of noise is asked for without its label."""
     spellings = frozenset(SPELLINGS)
     if arguments.na_values is not None:
         spellings = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])
     given = vars(arguments)
+    if given.get("noise", "ignore") != "ignore" and arguments.noise_label is None:
+        raise ValueError(f"--noise-label: expected the label of noise too with --noise {arguments.noise}; got none")
     same = {field.name: given[field.name] for field in fields(Selection) if field.name in given}
     return Selection(**{"missing": "ignore", **same}, spellings=spellings, id_column=arguments.id)
 

@@ -16,6 +16,7 @@ from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read
 from torchclusteval.labels.spelled import BadSpellingError, read_spelled
 
 Item = TypeVar("Item")
+Blocks = Iterator[list[LabelSource]]
 _END: Any = object()
 
 
@@ -31,9 +32,7 @@ class Table(Protocol):
     row_names: str | None = None  # the column of the names of rows
     levels: Sequence[str] = ()  # columns that are parts of the names of rows
 
-    def blocks(
-        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
-    ) -> Iterator[list[LabelSource]]:
+    def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         """The labels of the columns, block by block: whole numbers, or text in any order, which some are to be.
 
         Raises:
