@@ -89,8 +89,8 @@ def bootstrap(
 
     Raises:
         ValueError: float tables whose items are resampled, a single table or clusterings of the same items whose groups
-            are, a measure that grows with
-            the number of items where classes are named, or an option outside the values described.
+            are, a measure that grows with the number of items where classes are named, or an option outside the values
+            described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
     Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife; Praestgaard

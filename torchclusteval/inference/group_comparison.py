@@ -58,20 +58,17 @@ def paired_groups(
             them; batch shapes of both broadcast.
         tables_b: ``(*batch, G, R, C)`` of the same groups of the same items. Tables do not hold the items: what is
             compared are the ids of groups, and in each group the sizes of the classes (by name where both have names).
-        measures: as in :func:`evaluate`; of a set, those that are not defined by sums over groups are left out unless
-            ``macro``.
+        measures: as in :func:`evaluate`, like ``zero_division``; of a set, those that are not defined by sums over
+            groups are left out unless ``macro``.
         n_resamples: how often groups are drawn, and swapped.
-        confidence_level: nominal share of intervals that contain the true difference, between 0 and 1.
-        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
+        confidence_level: as in :func:`bootstrap`, like ``rng`` and ``progress``.
         test: ``"permutation"``: A and B are exchanged within each group at random (approximate randomisation); all
             ``2^G`` ways where these are no more than ``n_resamples``, so that the p-value is exact. ``"bootstrap"``:
             twice the share of drawn differences on the far side of 0, which agrees with the interval.
         macro: the mean over the groups that have a finite score on both sides, of any measure; else the score of
             :func:`pooled`.
-        zero_division: as in :func:`evaluate`.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
         keep_resamples: keep the differences of the groups drawn, ``(n_resamples, *batch)``.
-        progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
@@ -93,7 +90,7 @@ def paired_groups(
         (0.25, 0.25)
     """
     options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
-    intervals.check_correction(correction)
+    check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_choice(test, "test", TESTS)
     check_bools(macro=macro, keep_resamples=keep_resamples)
     check_progress(progress)
@@ -152,7 +149,7 @@ def paired_groups(
         )
     names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
-    settings = options.settings_dict(pair.drawn) | corrected
+    settings = options.settings_dict("groups") | corrected
     few = [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
     notes = (*few, *intervals.note_same(same, names, "the same tables"))
     return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
@@ -230,7 +227,6 @@ class _Pair:
     a: GroupResampler
     b: GroupResampler
     shared = True
-    drawn = "groups"
 
     @property
     def n_tables(self) -> int:
@@ -254,8 +250,6 @@ class _Pair:
 
 class _Swapper(_Pair):
     """A and B exchanged within the groups that are drawn, ``(count, G)`` bool; scores the differences then."""
-
-    drawn = "swaps of groups"
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at

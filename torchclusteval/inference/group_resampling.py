@@ -24,7 +24,6 @@ class GroupResampler:
     n_elements: int
     device: torch.device
     shared = True
-    drawn = "groups"
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at
