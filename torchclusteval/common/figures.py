@@ -27,5 +27,5 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
     """Replace a file by a figure; texts of a PDF can be searched and edited, as its fonts are TrueType."""
     fonts = import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42, "ps.fonttype": 42})
     with replacing(path) as unfinished, fonts:
-        figure.set_size_inches(OF_FILES.get("size") or figure.get_size_inches())
+        figure.set_size_inches(OF_FILES.get("size") or tuple(figure.get_size_inches()))
         figure.savefig(unfinished, dpi=OF_FILES.get("dpi"))
