@@ -119,11 +119,11 @@ def test_one_against_many() -> None:
 def test_batches_that_broadcast_are_as_each_pair_alone(macro: bool) -> None:
     by, true, a, b = labels(6)
     first, second = torch.stack([a, a.flip(0)]), torch.stack([b, b.flip(0), a])
-    sides = [ContingencyTables.from_labels(true, x, by=by, item_dims=1) for x in (first[:, None], second[None])]
-    found = tce.paired_groups(*sides, ["bcubed_f", "lea_f"], 100, rng=0, macro=macro)
+    one, other = (ContingencyTables.from_labels(true, x, by=by) for x in (first[:, None], second[None]))
+    found = tce.paired_groups(one, other, ["bcubed_f", "lea_f"], 100, rng=0, macro=macro)
     for i, j in ((0, 0), (0, 2), (1, 1)):
-        pair = (ContingencyTables.from_labels(true, x, by=by) for x in (first[i], second[j]))
-        for name, record in tce.paired_groups(*pair, ["bcubed_f", "lea_f"], 100, rng=0, macro=macro).items():
+        one, other = (ContingencyTables.from_labels(true, x, by=by) for x in (first[i], second[j]))
+        for name, record in tce.paired_groups(one, other, ["bcubed_f", "lea_f"], 100, rng=0, macro=macro).items():
             for key, value in record.columns().items():
                 torch.testing.assert_close(found[name].columns()[key][i, j], value, msg=f"{name} {key}")
 
