@@ -69,5 +69,5 @@ def test_mistakes(data: Any) -> None:
         scorer("arii")
     with pytest.raises(ValueError, match="measures: mutual_information"):
         scorer(tce.Measure("mutual_information", "entropy", tce.measures.mutual_information, (0.0, 9.0), better=None))
-    with pytest.raises(ValueError, match="y: expected the classes"):
+    with pytest.raises(ValueError, match="labels_true: expected"):
         selection.cross_val_score(KMEANS, data[0], scoring=scorer(), error_score="raise")

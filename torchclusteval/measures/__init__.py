@@ -4,8 +4,7 @@ Every measure is a function of tables with batch shape ``(*batch,)``, and of its
 float64. Its docstring gives the formula, the options, the range, the values of degenerate tables, and the source. Only
 ``pair_counts`` returns more: four such tensors.
 
-Other names work too: aliases (``ari``, ``vi``) and the names of variants (``nmi_max``) are the functions of their
-measures.
+Aliases (``ari``, ``vi``) and the names of variants (``nmi_max``) are the functions of their measures.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -20,8 +20,8 @@ def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> 
         measures: a measure, by name, alias or record; several of these; None: the headline measures.
 
     Returns:
-        A function of an estimator, ``X`` and ``y``. For one measure it returns a float; for several a dict by the names
-        that you gave, ``neg_`` in front of those whose sign changes. All of them share one prediction.
+        A function of an estimator, ``X`` and ``y`` that returns a float, or for several measures, after one prediction,
+        a dict by the names that you gave, with ``neg_`` in front of those whose sign changes.
 
     Raises:
         ValueError: an unknown measure, or one of which neither high nor low values are better.
@@ -47,8 +47,6 @@ def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> 
 def _score(
     estimator: Any, items: Any, y: Any = None, *, chosen: Mapping[str, Measure], single: bool
 ) -> float | dict[str, float]:
-    if y is None:
-        raise ValueError("y: expected the classes of the items; got None (pass y to fit or to cross_validate)")
     scores = evaluate(y, estimator.predict(items), list({x.name: x for x in chosen.values()}.values()))
     signed = {key: float(scores[x.name]) * (-1 if x.better == "lower" else 1) for key, x in chosen.items()}
     return next(iter(signed.values())) if single else signed
