@@ -74,9 +74,8 @@ def run(arguments: argparse.Namespace) -> str:
         return ""
     scores = evaluate_tables(task.tables, measures)
     skipped = note_skipped(scores.skipped)
-    note_low_coverage(
-        scores.coverage.numpy(force=True) * (task.n_grouped / task.n_items if arguments.by else 1), scores
-    )
+    share = task.n_grouped / task.n_items if arguments.by else 1.0
+    note_low_coverage(share * scores.coverage.numpy(force=True), scores)
     uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
