@@ -2,6 +2,7 @@
 
 import csv
 import re
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,20 @@ def test_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[s
         assert "--picture: expected --plot" in error(*asked)
     if "chance" in asked:
         assert "--picture: expected --resamples R too" in error(*asked[:4], *asked[-2:], "--plot", str(path))
+
+
+@pytest.mark.parametrize("words", [*PICTURES[1::3], ["study", "nvi", "--iterations", "2"]], ids=" ".join)
+def test_size_and_fonts_of_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[str]) -> None:
+    pytest.importorskip("matplotlib")
+    png, pdf, asked = tmp_path / "x.png", tmp_path / "x.pdf", [file if x == "FILE" else x for x in words]
+    run(*asked, "--plot", str(png), "--size", "8x5", "--dpi", "300")
+    assert struct.unpack(">II", png.read_bytes()[16:24]) == (2400, 1500)
+    run(*asked, "--plot", str(pdf), "--size", "8x5")
+    assert b"/MediaBox [ 0 0 576 360 ]" in pdf.read_bytes()
+    assert set(re.findall(rb"/Subtype /(Type\w+|CIDFont\w+)", pdf.read_bytes())) <= {b"Type0", b"CIDFontType2"}
+    run(*asked, "--plot", str(pdf))
+    assert b"/MediaBox [ 0 0 576 360 ]" not in pdf.read_bytes()  # of one call alone
+    assert "--size: expected WIDTHxHEIGHT in inches" in error(*asked, "--plot", str(pdf), "--size", "0x2")
 
 
 @pytest.mark.parametrize("picture", ["flow", "transitions"])

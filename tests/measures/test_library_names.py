@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
+import torch
 
 import torchclusteval as tce
 from tests.support.processes import ROOT
@@ -98,3 +99,17 @@ def test_measures_of_the_other_kind_of_groups() -> None:
     for name in ("ari", "NMI", "pairs", "adjusted_rand", "sklearn:rand_score", "coreference"):
         with pytest.raises(ValueError, match="of partitions: evaluate, or torchclusteval score"):
             tce.evaluate_overlapping({1: [1]}, {1: [1]}, [name])
+
+
+def test_functions_have_the_names_of_their_measures() -> None:
+    tables = tce.ContingencyTables([[2, 1], [0, 3]])
+    for name in [*tce.measures.ALIASES, *tce.MEASURES]:
+        if tce.MEASURES.get(canonical(name)) and not tce.MEASURES[canonical(name)].one_sided:
+            scores = tce.evaluate_tables(tables, [name])
+            torch.testing.assert_close(getattr(tce.measures, name)(tables), scores[name], equal_nan=True)
+    from torchclusteval.measures import ari, vi  # type: ignore[attr-defined]
+
+    assert ari is tce.measures.adjusted_rand
+    assert vi is tce.measures.variation_of_information
+    for wrong in ("arii", "_ari", "__ari__"):
+        assert not hasattr(tce.measures, wrong)

@@ -456,3 +456,15 @@ def test_no_interval_is_known(count: int) -> None:
     tables = tce.ContingencyTables(torch.zeros(count, 3, 3, dtype=torch.int64))
     axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], n_resamples=5))
     assert not axes.collections or all(not len(part.get_offsets()) for part in axes.collections)
+
+
+def test_faint_bands_and_edges_fade_where_there_are_many() -> None:
+    true = np.repeat(np.arange(8), 130)
+    moved = np.concatenate([[*([i] * 123), *(x for x in range(8) if x != i)] for i in range(8)])
+    few = plots.plot_flow([true, np.roll(true, 3)]).collections[0].get_facecolor()
+    assert set(few[:, 3]) == {0.4}
+    many = plots.plot_flow([true, moved]).collections[0].get_facecolor()
+    assert sorted(many[:, 3]) == pytest.approx([*([0.1] * 56), *([0.4] * 8)])
+    greys = plots.plot_transitions([true, moved, true]).collections[0].get_colors()[:, 0]
+    assert len(greys) == 128
+    assert sorted(greys)[16:] == pytest.approx([0.96 - 0.63 / 130] * 112)

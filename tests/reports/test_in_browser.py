@@ -1,4 +1,7 @@
-"""The report in a real browser, where one is installed: it opens from disk, offline, its tables sort, it prints."""
+"""The report in a real browser, where one is installed: it opens from disk, offline, its tables sort, it prints.
+
+As on a phone of 390 pixels, in a frame of this width: a window of the browser has at least 500.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import re
 import shutil
 import subprocess
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="need
 
 # Clicks every header of every table twice, and reports what is out of order, and how large page and pictures are.
 PROBE = """<script>
-var out={tables:0,buttons:0,wrong:[],errors:[],pictures:[]};
+var out={tables:0,buttons:0,wrong:[],errors:[],pictures:[],hidden:0,hints:0};
 window.addEventListener("error",function(e){out.errors.push(String(e.message))});
 document.querySelectorAll("table.sorts").forEach(function(table,n){out.tables++;
  Array.prototype.forEach.call(table.tHead.rows[0].cells,function(head,column){
@@ -36,9 +39,12 @@ document.querySelectorAll("table.sorts").forEach(function(table,n){out.tables++;
     else if(isNaN(b))continue;else order=isNaN(a)?NaN:a-b;
     if(!(up?order<=0:order>=0))out.wrong.push([n,column,up,String(a),String(b)])}}})});
 document.querySelectorAll("img").forEach(function(picture){var box=picture.getBoundingClientRect();
- out.pictures.push([box.width,box.height,picture.naturalWidth])});
+ out.pictures.push([box.width,box.height,picture.naturalWidth]);if(box.right>window.innerWidth)out.hidden++});
+document.querySelectorAll(".wide").forEach(function(box){
+ var hint=getComputedStyle(box,"::before").content!=="none";out.hints+=hint;
+ if(hint!==box.scrollWidth>box.clientWidth+1)out.hidden++});
 out.width=document.documentElement.scrollWidth;out.window=window.innerWidth;
-document.title=JSON.stringify(out)</script></body>"""
+window.parent.document.title=JSON.stringify(out)</script></body>"""
 
 
 def run(profile: Path, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -52,15 +58,17 @@ def html() -> str:
     random = np.random.default_rng(0)
     true = random.integers(0, 5, 120)
     names = [f"a rather long name of a clustering, with all of its parameters, number {i}" for i in range(30)]
-    pred = {name: np.where(random.uniform(size=120) < i / 40, random.integers(0, 6, 120), true) for i, name in
+    pred = {name: np.where(random.uniform(size=120) < (i + 1) / 40, random.integers(0, 6, 120), true) for i, name in
             enumerate(names)}  # fmt: skip
     return str(tce.report(true, pred, n_resamples=100).html)
 
 
-@pytest.mark.parametrize("width", [500, 1600])
+@pytest.mark.parametrize("width", [390, 500, 1280, 1600])
 def test_tables_sort_and_pictures_are_drawn(html: str, tmp_path: Path, width: int) -> None:
-    page = tmp_path / "page.html"
-    page.write_text(html.replace("</body>", PROBE))
+    page, content = tmp_path / "page.html", html.replace("</body>", PROBE)
+    if width < 500:
+        content = f'<title></title><iframe width="{width}" height="900" srcdoc="{escape(content)}"></iframe>'
+    page.write_text(content)
     done = run(tmp_path / "profile", page, f"--window-size={width},1000", "--dump-dom")
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
     title = re.search("<title>(.*?)</title>", done.stdout, flags=re.DOTALL)
@@ -71,15 +79,40 @@ def test_tables_sort_and_pictures_are_drawn(html: str, tmp_path: Path, width: in
     assert found["wrong"] == []
     assert found["errors"] == []
     assert found["width"] <= found["window"]
+    assert found["window"] <= width
+    assert found["hidden"] == 0
+    assert (found["hints"] > 0) == (width <= 500)
     assert len(found["pictures"]) == 5
     assert all(w > 200 and h > 80 and own > 100 for w, h, own in found["pictures"])
 
 
-def test_it_prints(html: str, tmp_path: Path) -> None:
-    page, target = tmp_path / "page.html", tmp_path / "page.pdf"
+def printed(html: str, folder: Path) -> bytes:
+    page, target = folder / "page.html", folder / "page.pdf"
     page.write_text(html)
-    run(tmp_path / "profile", page, f"--print-to-pdf={target}", "--no-pdf-header-footer")
+    run(folder / "profile", page, f"--print-to-pdf={target}", "--no-pdf-header-footer")
     content = target.read_bytes()
     assert content.startswith(b"%PDF")
-    boxes = set(re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", content))
+    boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", content)
     assert {(round(float(w)), round(float(h))) for w, h in boxes} == {(595, 842)}  # A4
+    return content
+
+
+def pages(content: bytes) -> int:
+    return len(re.findall(rb"/Type /Page\b(?!s)", content))
+
+
+def test_it_prints(html: str, tmp_path: Path) -> None:
+    assert pages(printed(html, tmp_path)) > 3
+
+
+def test_a_long_ranking_prints_on_a_page_or_whole(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    true = random.integers(0, 5, 120)
+    pred = {f"a clustering with a name of some length, and number {i}": np.where(
+        random.uniform(size=120) < (i + 40) / 800, random.integers(0, 6, 120), true) for i in range(600)}  # fmt: skip
+    html = str(tce.report(true, pred, n_resamples=100).html)
+    body, ranking = html.index("<body>"), re.search('<section id="ranking">.*?</section>', html, flags=re.DOTALL)
+    assert ranking is not None
+    alone = f"{html[:body]}<body>{ranking[0]}</body></html>"
+    assert pages(printed(alone, tmp_path)) == 1
+    assert pages(printed(alone.replace('type="checkbox"', 'type="checkbox" checked'), tmp_path)) > 3

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from torchclusteval.cli.declarations import COMMANDS as COMMANDS
-from torchclusteval.cli.options import FLAGS, PROGRAM, Command, Once, closest, integer, print_note
+from torchclusteval.cli.options import FLAGS, PROGRAM, Command, Once, closest, integer, print_note, size
+from torchclusteval.common.figures import OF_FILES
 from torchclusteval.common.output import write_text
 from torchclusteval.common.version import __version__
 
@@ -33,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = _parse(argv)
         if arguments.timeout is not None:
             os.environ["TORCHCLUSTEVAL_TIMEOUT"] = str(arguments.timeout)
+        OF_FILES.update({key: vars(arguments).get(key) for key in ("dpi", "size")})
         _write(arguments.run(arguments), getattr(arguments, "output", None))
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):  # or the interpreter complains when it flushes at its end
@@ -96,6 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         for option in command.options:
             added.add_argument(*option.flags, **option.settings)
+        if "--plot" in _flags(command):  # whose help says so
+            added.add_argument("--dpi", type=integer(1), help=argparse.SUPPRESS)
+            added.add_argument("--size", type=size, help=argparse.SUPPRESS)
         added.set_defaults(run=command.run)
     return parser
 

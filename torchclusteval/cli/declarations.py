@@ -22,7 +22,7 @@ PRINTING = (
     ),
     OVERWRITE,
 )
-PLOT = option("--plot FILE.png", "draw a picture too: .png, .pdf or .svg (needs matplotlib)")
+PLOT = option("--plot FILE.png", "draw a picture too (.png, .pdf, .svg; matplotlib); --dpi 300, --size 3.5x2.5 inches")
 MEASURES = option(
     "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
 )
@@ -458,6 +458,6 @@ of the clusterings that agree; an item that no clustering has gets neither.
         DEVICE,
         option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
         option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
-        option("--plot FILE", "draw the figures (.png, .pdf, .svg)"),
+        option("--plot FILE", "draw the figures (.png, .pdf, .svg); --dpi and --size as for score"),
     ),
 )

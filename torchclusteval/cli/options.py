@@ -89,6 +89,14 @@ def integer(least: int) -> Callable[[str], int]:
     return parse
 
 
+def size(text: str) -> tuple[float, float]:
+    """Width and height in inches, from 1 on, as ``3.5x2.5``."""
+    found = re.fullmatch(r"([1-9]\d?(?:\.\d+)?)x([1-9]\d?(?:\.\d+)?)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT in inches, such as 3.5x2.5; got {text!r}")
+    return float(found[1]), float(found[2])
+
+
 def probability(text: str) -> float:
     """A number between 0 and 1, both excluded."""
     try:

@@ -1,7 +1,7 @@
 """Figures by matplotlib without pyplot: nothing is shown, and no global state is touched."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import replacing
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 SAFE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C8C")
+OF_FILES: dict[str, Any] = {}  # the dpi and size (inches) that the command line asks for
 
 
 def new_figure(width: float, height: float, title: str = "") -> "Figure":
@@ -23,6 +24,8 @@ def new_figure(width: float, height: float, title: str = "") -> "Figure":
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
-    """Replace a file by a figure; texts of a PDF can be searched and edited."""
-    with replacing(path) as unfinished, import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42}):
-        figure.savefig(unfinished)
+    """Replace a file by a figure; texts of a PDF can be searched and edited, as its fonts are TrueType."""
+    fonts = import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42, "ps.fonttype": 42})
+    with replacing(path) as unfinished, fonts:
+        figure.set_size_inches(OF_FILES.get("size") or tuple(figure.get_size_inches()))
+        figure.savefig(unfinished, dpi=OF_FILES.get("dpi"))

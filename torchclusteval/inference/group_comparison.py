@@ -17,7 +17,7 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, scores_of_groups
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -26,9 +26,7 @@ from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.partitions import distinct, of_tables
-from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 TESTS = ("permutation", "bootstrap")
@@ -58,20 +56,17 @@ def paired_groups(
             them; batch shapes of both broadcast.
         tables_b: ``(*batch, G, R, C)`` of the same groups of the same items. Tables do not hold the items: what is
             compared are the ids of groups, and in each group the sizes of the classes (by name where both have names).
-        measures: as in :func:`evaluate`; of a set, those that are not defined by sums over groups are left out unless
-            ``macro``.
+        measures: as in :func:`evaluate`, like ``zero_division``; of a set, those that are not defined by sums over
+            groups are left out unless ``macro``.
         n_resamples: how often groups are drawn, and swapped.
-        confidence_level: nominal share of intervals that contain the true difference, between 0 and 1.
-        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
+        confidence_level: as in :func:`bootstrap`, like ``rng`` and ``progress``.
         test: ``"permutation"``: A and B are exchanged within each group at random (approximate randomisation); all
             ``2^G`` ways where these are no more than ``n_resamples``, so that the p-value is exact. ``"bootstrap"``:
             twice the share of drawn differences on the far side of 0, which agrees with the interval.
         macro: the mean over the groups that have a finite score on both sides, of any measure; else the score of
             :func:`pooled`.
-        zero_division: as in :func:`evaluate`.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
         keep_resamples: keep the differences of the groups drawn, ``(n_resamples, *batch)``.
-        progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
@@ -93,7 +88,7 @@ def paired_groups(
         (0.25, 0.25)
     """
     options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
-    intervals.check_correction(correction)
+    check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_choice(test, "test", TESTS)
     check_bools(macro=macro, keep_resamples=keep_resamples)
     check_progress(progress)
@@ -102,12 +97,12 @@ def paired_groups(
     check_tables(tables_a, "tables_a")
     check_tables(tables_b, "tables_b")
     shape = _check_groups(tables_a, tables_b)[:-1]
-    scored = _sides(tables_a, tables_b, measures, macro, zero_division)
-    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), scored, strict=True)]
-    pair = _Pair(flat[0], flat[1])
-    groups = pair.n_elements
+    scored = scores_of_groups((tables_a, tables_b), measures, macro, zero_division)
+    a, b = (group_resampler(tables, x[1], shape) for tables, x in zip((tables_a, tables_b), scored, strict=True))
+    n_tables, groups = (max(a.n_tables, b.n_tables) if min(a.n_tables, b.n_tables) else 0), a.n_elements
+    pair = _Pair(a.sums, n_tables, groups, a.device, b)
     kept = list(scored[0][0].measures.values())
-    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in flat)
+    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in (a, b))
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
     tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
     found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
@@ -115,7 +110,7 @@ def paired_groups(
     exact = test == "permutation" and groups < n_resamples.bit_length()
     swapped: Values = {}
     if test == "permutation":
-        swapper = _Swapper(pair.a, pair.b)
+        swapper = _Swapper(a.sums, n_tables, groups, a.device, b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
@@ -152,7 +147,7 @@ def paired_groups(
         )
     names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
-    settings = options.settings_dict(pair.drawn) | corrected
+    settings = options.settings_dict("groups") | corrected
     few = [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
     notes = (*few, *intervals.note_same(same, names, "the same tables"))
     return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
@@ -208,54 +203,20 @@ def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) 
     return numbers, sizes.gather(-1, order)
 
 
-Side = tuple[Scores, list[SumsOfGroups]]
-
-
-def _sides(
-    a: ContingencyTables, b: ContingencyTables, measures: Selection, macro: bool, zero_division: float | None
-) -> tuple[Side, Side]:
-    """Scores of both sides, and the sums that they follow from."""
-    if not macro:
-        return pool(a, measures, zero_division), pool(b, measures, zero_division)
-    check_are_groups(a)
-    scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
-    sums = means_over_groups(scores)
-    return (scores[0], sums[0]), (scores[1], sums[1])
-
-
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class _Pair(GroupResampler):
     """The same groups drawn for both sides; scores differences, A less B."""
 
-    a: GroupResampler
-    b: GroupResampler
-    shared = True
-    drawn = "groups"
-
-    @property
-    def n_tables(self) -> int:
-        return max(self.a.n_tables, self.b.n_tables) if min(self.a.n_tables, self.b.n_tables) else 0
-
-    @property
-    def n_elements(self) -> int:
-        return self.a.n_elements
-
-    @property
-    def device(self) -> torch.device:
-        return self.a.device
-
-    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        return self.a.draw(at, count, generator)
+    other: GroupResampler  # of B; ``sums`` are of A
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del at  # all tables share a draw
-        return differences(*(side.score(drawn, slice(None), measures) for side in (self.a, self.b)))
+        every = slice(None)
+        return differences(super().score(drawn, every, measures), self.other.score(drawn, every, measures))
 
 
 class _Swapper(_Pair):
     """A and B exchanged within the groups that are drawn, ``(count, G)`` bool; scores the differences then."""
-
-    drawn = "swaps of groups"
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at
@@ -264,7 +225,7 @@ class _Swapper(_Pair):
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del at, measures
         weights, values = drawn.double(), Values()
-        for a, b in zip(self.a.sums, self.b.sums, strict=True):
+        for a, b in zip(self.sums, self.other.sums, strict=True):
             moved = {f: torch.einsum("kg,bgp->kbp", weights, b.sums[f] - a.sums[f]) for f in a.sums}
             items = [x.items.double() for x in (a, b)]
             other = [(~x.identical).double() for x in (a, b)]

@@ -7,8 +7,6 @@ from collections.abc import Hashable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
-
 METHODS = ("percentile", "basic", "bca")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 
@@ -142,11 +140,6 @@ def two_sided_normal(difference: Tensor, standard_error: Tensor) -> Tensor:
     """Of a difference that is normal; 1 where it is 0."""
     p = torch.special.erfc((difference / standard_error).abs() / math.sqrt(2))
     return p.masked_fill(difference == 0, 1.0)
-
-
-def check_correction(correction: str | None) -> None:
-    """Raise unless it is one of ``CORRECTIONS`` or None."""
-    check_choice(correction, "correction", (*CORRECTIONS, None))
 
 
 def smallest_p_adjusted(

@@ -58,11 +58,6 @@ class PairedOptions(TypedDict, total=False):
     device: torch.device | str | None
 
 
-def check_label_options(options: PairedOptions) -> None:
-    """Raise a TypeError on options that functions of several clusterings do not take."""
-    check_names(options, PairedOptions.__annotations__)
-
-
 @on_one_thread
 def paired_bootstrap(
     labels_true: Any,
@@ -93,14 +88,14 @@ def paired_bootstrap(
         labels_b: ``(*batch, N)`` clusters.
         measures: as in :func:`evaluate`.
         n_resamples: resampled tables for each pair.
-        confidence_level: as in :func:`bootstrap`, like ``method``, ``rng``, ``chunk_size``, ``keep_resamples``.
+        confidence_level: as in :func:`bootstrap`, like ``method``, ``rng``, ``chunk_size``, ``keep_resamples`` and
+            ``progress``.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. Among M of
             them the smallest must pass ``alpha / M`` with ``alpha = 1 - confidence_level``, so M comparisons need
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
         resample: what is drawn: ``"items"``, ``"classes"`` or, by default, what :func:`bootstrap` would draw for the
             differences. Draws of classes give normal intervals and p-values, which no number of draws bounds.
-        progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
 
@@ -123,11 +118,11 @@ def paired_bootstrap(
     if resample is not None:
         check_choice(resample, "resample", UNITS)
     bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
-    intervals.check_correction(correction)
+    check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
-    check_label_options(options)
+    check_names(options, PairedOptions.__annotations__)
     chosen = select(measures)
     exact = intervals.without_rounding
     all_pairs = _pairs(labels_true, labels_a, labels_b, options)
@@ -171,9 +166,6 @@ def paired_bootstrap(
         if bool(of_classes.any()):
             normal = intervals.two_sided_normal(difference, drawn.errors[name]).masked_fill(missing, torch.nan)
             p_value = torch.where(of_classes, normal, p_value)
-        p_adjusted = None
-        if correction is not None:  # equal clusterings are one comparison
-            p_adjusted = intervals.adjust(p_value[first], correction)[places]
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
@@ -183,7 +175,7 @@ def paired_bootstrap(
             standard_error=drawn.errors[name],
             p_value=p_value,
             fallback=fallback,
-            p_adjusted=p_adjusted,
+            p_adjusted=None if correction is None else intervals.adjust(p_value[first], correction)[places],
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
@@ -263,22 +255,19 @@ class _Pairs(Source):
             found.append(torch.unique(true[~same]).numel())
         return torch.tensor(found, dtype=torch.int64, device=self.codes[0].device)
 
-    def count(self, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
-        """Tables of the classes against these codes."""
-        return _count(self.codes[0].expand(*self.batch_shape, -1), pred, self.keep, (self.sizes[0], clusters), layout)
-
     def three_way(self) -> tuple[Tensor, Tensor, Tensor]:
         """Counts of the cells of classes by A by B, and the cells of A's and B's tables that each adds to, ``(B, Z)``.
 
         Zeros pad.
         """
-        _, size_a, size_b = self.sizes
+        classes, size_a, size_b = self.sizes
         joint = self.codes[1] * size_b + self.codes[2]
         both = None
         if size_a * size_b > _MAX_JOINT_CODES:  # only those that occur
             both, joint = torch.unique(joint, return_inverse=True)
-        joint = joint.expand(*self.batch_shape, joint.shape[-1])
-        batch, row, column, count = self.count(joint, size_a * size_b if both is None else len(both), "sparse").cells()
+        true, joint = (x.expand(*self.batch_shape, x.shape[-1]) for x in (self.codes[0], joint))
+        sizes = (classes, size_a * size_b if both is None else len(both))
+        batch, row, column, count = _count(true, joint, self.keep, sizes, "sparse").cells()
         column = column if both is None else both[column]
         keys_a = row * size_a + column.div(size_b, rounding_mode="floor")
         keys_b = row * size_b + column % size_b

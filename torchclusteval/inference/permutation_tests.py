@@ -194,21 +194,19 @@ def permutation_test(
         n_resamples: random tables for each table.
         alternative: ``"better"`` or ``"worse"`` than chance in the measure's own direction, or ``"two-sided"``
             (twice the smaller of the two p-values). Measures without a direction need the last.
-        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
-        chunk_size: permutations scored at a time, in whole blocks of 256; bounds memory and changes no number.
+        rng: as in :func:`bootstrap`, like ``chunk_size`` and ``progress``.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. M tests need
             ``20 M - 1`` permutations (two-sided ``40 M - 1``) for one alone to pass .05; with fewer there is a
             warning. ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that they can give.
         keep_resamples: keep the values of all permutations, ``(n_resamples, *batch)``.
-        progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (n_resamples + 1)``, where values
         that differ from the observed one by rounding alone are hits; it is never 0 (a note says how many draws take it
-        to .001). ``settings["resampled"]`` says
-        whether tables were drawn from their margins or the items' labels were permuted (the same distribution; the
-        latter for tables with more cells than items, and for tables of few items that have the same class sizes: they
-        share permutations of the classes, against clusters in an order of their own).
+        to .001). ``settings["resampled"]`` says whether tables were drawn from their margins or the items' labels were
+        permuted (the same distribution; the latter for tables with more cells than items, and for tables of few items
+        that have the same class sizes: they share permutations of the classes, against clusters in an order of their
+        own).
 
     Raises:
         ValueError: float tables, or an option outside the values described.
@@ -221,7 +219,7 @@ def permutation_test(
     True
     """
     check_choice(alternative, "alternative", ALTERNATIVES)
-    intervals.check_correction(correction)
+    check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_resamples(n_resamples, "n_resamples")
     check_chunk_size(chunk_size)
     check_bools(keep_resamples=keep_resamples)

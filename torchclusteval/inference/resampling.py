@@ -80,7 +80,6 @@ def score_resamples(
     Returns:
         Name -> ``(resamples, tables)`` float64.
     """
-    check_progress(progress)
     blocks = seeded_blocks(resamples, resampler.device, generator)
     tables, elements = resampler.n_tables, resampler.n_elements
     tables_per_draw = max(

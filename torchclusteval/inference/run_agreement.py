@@ -15,7 +15,7 @@ from torchclusteval.common.checks import is_whole
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import argument_names, encode
-from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.group_labels import GroupLabels, labels_at
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array, new_labels, rename
 from torchclusteval.scoring.matching import match
@@ -221,9 +221,7 @@ def element_consistency(labels: Any, mask: Any = None, *, device: torch.device |
     an item's consistency is its mean over all pairs of runs that have the item.
 
     Args:
-        labels: ``(B, N)`` labels, with missing ones for items that a run lacks.
-        mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
-        device: where to work; by default that of the tensors given.
+        labels: as in :func:`consensus`, like ``mask`` and ``device``.
 
     Returns:
         ``(N,)`` float64. Range: above 0 to 1, higher is more consistent; nan for an item that fewer than two runs have.
@@ -363,16 +361,9 @@ def transitions(
 def _labels(coded: CodedRuns, run: Tensor, code: Tensor) -> GroupLabels:
     """The labels of these codes, each in its run."""
     labels = coded.labels
-    if labels is None:
-        return code
-    if isinstance(labels, np.ndarray):
-        places = code.cpu().numpy()
-        own: np.ndarray = labels[places] if labels.ndim == 1 else labels[run.cpu().numpy(), places]
-        return own
-    unsigned = labels.dtype == torch.uint64
-    bits = labels.view(torch.int64) if unsigned else labels
-    found = bits[code] if bits.dim() == 1 else bits[run, code]
-    return found.view(torch.uint64) if unsigned else found
+    if labels is None or labels.ndim == 1:
+        return labels_at(labels, code)
+    return labels_at(labels.reshape(-1), run * coded.size + code)
 
 
 def _edges(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:

@@ -4,7 +4,9 @@ Permuting the labels of one side gives a random table with the same margins (the
 again with replacement gives a multinomial sample over the cells (the bootstrap).
 """
 
-from contextlib import AbstractContextManager
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,10 +51,7 @@ def random_tables(class_sizes: Tensor, cluster_sizes: Tensor, size: int, rng: Rn
     rows, columns = _check_margins(class_sizes, cluster_sizes)
     batch, shape = rows.shape[:-1], (rows.shape[-1], columns.shape[-1])
     rows, columns = rows.reshape(batch.numel(), shape[0]), columns.reshape(batch.numel(), shape[1])
-    with _explain_size(check_resamples(size, "size"), batch, shape):
-        blocks = seeded_blocks(size, rows.device, seeded(rng))
-        drawn = torch.cat([fixed_margins(rows, columns, n, source) for source, n in blocks])
-    return ContingencyTables(drawn.reshape(size, *batch, *shape), validate=False)
+    return _drawn(size, (*batch, *shape), rows.device, rng, partial(fixed_margins, rows, columns))
 
 
 @on_one_thread
@@ -62,7 +61,7 @@ def multinomial_tables(tables: ContingencyTables, size: int, rng: Rng = None) ->
     Args:
         tables: integer tables, ``(*batch, R, C)``.
         size: tables to draw for each.
-        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
+        rng: as in :func:`random_tables`.
 
     Returns:
         Int64 tables, ``(size, *batch, R, C)``, dense.
@@ -78,12 +77,24 @@ def multinomial_tables(tables: ContingencyTables, size: int, rng: Rng = None) ->
     """
     check_integer(tables)
     tables._refuse_unmatched()
-    with _explain_size(check_resamples(size, "size"), tables.batch_shape, (tables.shape[-2], tables.shape[-1])):
-        counts = tables.to_dense().counts
-        flat = counts.reshape(tables.batch_shape.numel(), tables.shape[-2] * tables.shape[-1])
-        blocks = seeded_blocks(size, flat.device, seeded(rng))
-        drawn = torch.cat([multinomial(flat, n, source) for source, n in blocks])
-    return ContingencyTables(drawn.reshape(size, *counts.shape), validate=False)
+
+    def draw(count: int, generator: torch.Generator) -> Tensor:
+        cells = tables.shape[-2] * tables.shape[-1]
+        return multinomial(tables.to_dense().counts.reshape(tables.batch_shape.numel(), cells), count, generator)
+
+    return _drawn(size, tables.shape, tables.device, rng, draw)
+
+
+def _drawn(
+    size: int, shape: Sequence[int], device: torch.device, rng: Rng, draw: Callable[[int, torch.Generator], Tensor]
+) -> ContingencyTables:
+    """Tables ``(size, *shape)`` from draws of so many of all of them."""
+    count, (*batch, rows, columns) = check_resamples(size, "size"), shape
+    given = f"{count} x {math.prod(batch)}" if batch else str(count)
+    message = f"size: expected tables that fit in memory; got {given} of {rows} x {columns} (draw fewer at a time)"
+    with check_cells_fit(count * math.prod(shape), message):
+        drawn = torch.cat([draw(n, source) for source, n in seeded_blocks(count, device, seeded(rng))])
+    return ContingencyTables(drawn.reshape(count, *shape), validate=False)
 
 
 def seeded_blocks(
@@ -139,13 +150,6 @@ def _check_items(sizes: Tensor, name: str) -> None:
     items = sizes.double().sum(-1)
     if items.numel() and float(items.max()) > _MAX_ITEMS:
         raise ValueError(f"{name}: expected at most 2**53 items a table to draw from; got {float(items.max()):.3g}")
-
-
-def _explain_size(count: int, batch: torch.Size, shape: tuple[int, int]) -> AbstractContextManager[None]:
-    tables = f"{count} x {batch.numel()}" if batch else str(count)
-    given = f"{tables} of {shape[0]} x {shape[1]}"
-    message = f"size: expected tables that fit in memory; got {given} (draw fewer at a time)"
-    return check_cells_fit(count * batch.numel() * shape[0] * shape[1], message)
 
 
 def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,11 @@
 Every measure is a function of tables with batch shape ``(*batch,)``, and of its options, that returns ``(*batch,)``
 float64. Its docstring gives the formula, the options, the range, the values of degenerate tables, and the source. Only
 ``pair_counts`` returns more: four such tensors.
+
+Aliases (``ari``, ``vi``) and the names of variants (``nmi_max``) are the functions of their measures.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from torchclusteval.measures import (
     association,
@@ -18,7 +22,7 @@ from torchclusteval.measures import (
     segmentation,
     tracking,
 )
-from torchclusteval.measures.aliases import ALIASES
+from torchclusteval.measures.aliases import ALIASES, canonical
 from torchclusteval.measures.association import *
 from torchclusteval.measures.bcubed import *
 from torchclusteval.measures.coreference import *
@@ -45,3 +49,13 @@ __all__ += random_models.__all__
 __all__ += reduced_information.__all__
 __all__ += segmentation.__all__
 __all__ += tracking.__all__
+
+
+if not TYPE_CHECKING:  # or type checkers would take every name
+
+    def __getattr__(name: str) -> Any:
+        """The function of an alias or a variant."""
+        measure = None if name.startswith("_") else MEASURES.get(canonical(name))
+        if measure is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; `torchclusteval measures` lists them")
+        return measure.function

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NODE = 9.0  # width of a group
 _MAX_LABEL = 90.0
+_MANY, _FAINT = 40, 0.01  # of more bands than this, those with less than this share of the items fade
 _SWEEPS = 6  # over the clusterings, for an order in which few bands cross
 
 
@@ -44,7 +45,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
 
     Groups are ordered so that bands cross little. A band has the colour of the group that it comes from, and a group
     that of the group from which most of its items come; the seven largest groups of the first clustering have
-    colours of their own.
+    colours of their own. Of more than 40 bands those of less than 1 % of the items fade.
 
     Args:
         source: ``(L, N)`` labels in order (a mapping or a data frame names the clusterings), their ``transitions``, or
@@ -120,8 +121,9 @@ def _draw_bands(
         corners = [(x0, a), (middle, a), (middle, b), (x1, b), (x1, b + n), (middle, b + n), (middle, a + n)]
         paths.append(path_of([*corners, (x0, a + n), (x0, a)], codes))
         faces.append(colours[i])
+    alpha = 0.4 * np.clip(matrix[matrix > 0] / (_FAINT * matrix.sum()), 0.25, 1) if len(paths) > _MANY else 0.4
     bands = import_optional("matplotlib.collections", "plots").PathCollection
-    axes.add_collection(bands(paths, facecolors=faces, alpha=0.4, linewidths=0), autolim=False)
+    axes.add_collection(bands(paths, facecolors=faces, alpha=alpha, linewidths=0), autolim=False)
 
 
 def _label_groups(
@@ -211,7 +213,8 @@ def _draw_edges(axes: Any, flows: Flows, places: Sequence[Any]) -> None:
             edges.append((float(matrix[i, j] / into[j]), line, 0.4 + 5 * float(matrix[i, j]) / total))
     edges.sort(key=lambda edge: edge[0])  # the darkest on top
     lines_of = import_optional("matplotlib.collections", "plots").LineCollection
-    greys = [str(0.88 - 0.55 * share) for share, *_ in edges]
+    light = 0.88 if len(edges) <= 100 else 0.96
+    greys = [str(light - (light - 0.33) * share) for share, *_ in edges]
     lines = lines_of([line for _, line, _ in edges], linewidths=[thick for *_, thick in edges], colors=greys)
     axes.add_collection(lines, autolim=False)
 

@@ -14,6 +14,7 @@ from torchclusteval.common.optional import import_optional
 from torchclusteval.plots.canvas import no_glyph_warnings
 
 _LONGEST = 80  # characters of a label
+_PRINTED, _LONG = 10, 40  # rows on paper (as in page.css) of a table with more rows than this
 
 Cell = str | int | float | tuple[str, float]
 
@@ -39,7 +40,7 @@ def note(content: str) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[Cell]], *, words: Sequence[int] = (0,), best: int | None = None
 ) -> str:
-    """A table, sorted by a click on a column.
+    """A table, sorted by a click on a column; of a long one the first rows are printed, or all by a tick.
 
     ``words`` are the columns of text, on the left; other cells are numbers, or a text and the number to sort by.
     ``best`` is the row to mark.
@@ -52,10 +53,15 @@ def table(
         cells = "".join(_cell(cell, j == words[0], j in words) for j, cell in enumerate(row))
         body.append(f"<tr{_class('best' if i == best else '')}>{cells}</tr>")
     tall = " tall" if len(rows) > 25 else ""
-    return (
+    whole = (
         f'<div class="wide{tall}"><table class="sorts"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"
     )
+    if len(rows) <= _LONG:
+        return whole
+    tick = f'<label class="note"><input type="checkbox"> Print all {len(rows)} rows</label>'
+    said = f'<p class="note printed">Printed are the first {_PRINTED} of {len(rows)} rows; the page has all.</p>'
+    return f'<div class="long">{tick}{said}{whole}</div>'
 
 
 def _cell(cell: Cell, is_head: bool, is_text: bool) -> str:
@@ -84,8 +90,7 @@ def picture(axes: Any, description: str) -> str:
     with import_optional("matplotlib", "plots").rc_context(settings), no_glyph_warnings():
         axes.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     data = base64.b64encode(stream.getvalue()).decode()
-    pixels = 96 * axes.figure.get_size_inches()[0]
-    size = f"max-width:{pixels:.0f}px;min-width:{0.7 * pixels:.0f}px"
+    size = f"max-width:min(100%,{96 * axes.figure.get_size_inches()[0]:.0f}px)"
     source = f'src="data:image/svg+xml;base64,{data}"'
     return f'<div class="picture"><img alt="{escape(description)}" style="{size}" {source}></div>'
 

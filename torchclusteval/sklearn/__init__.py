@@ -2,7 +2,7 @@
 
 ``from torchclusteval.sklearn import adjusted_rand_score`` stands in for ``from sklearn.metrics import ...``: labels
 are strictly one-dimensional, results Python floats and NumPy arrays, errors and warnings worded as there. The functions
-pass scikit-learn's own tests, but do not need scikit-learn.
+pass scikit-learn's own tests, but do not need scikit-learn. ``scorer`` makes scorers for its model selection.
 
 All functions of labels take ``(N,)`` classes ``labels_true`` and clusters ``labels_pred``. They raise ``ValueError``
 for labels that are not one-dimensional or differ in length, and (save ``contingency_matrix``) for missing and infinite
@@ -41,6 +41,7 @@ from torch import Tensor
 
 from torchclusteval import measures
 from torchclusteval.common.formatting import brief
+from torchclusteval.sklearn.scorers import scorer
 from torchclusteval.sklearn.validation import (
     InvalidParameterError,
     as_array,
@@ -68,6 +69,7 @@ __all__ = [
     "normalized_mutual_info_score",
     "pair_confusion_matrix",
     "rand_score",
+    "scorer",
     "v_measure_score",
 ]
 

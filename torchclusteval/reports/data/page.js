@@ -31,3 +31,8 @@ document.querySelectorAll("table.sorts").forEach(function (table) {
     })
   })
 });
+document.querySelectorAll(".wide").forEach(function (box) {
+  function mark() { box.classList.toggle("cut", box.scrollWidth > box.clientWidth + 1) }
+  mark();
+  window.addEventListener("resize", mark)
+});

@@ -1,0 +1,52 @@
+"""Scorers for scikit-learn's model selection."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import DEFAULT, find_measure
+from torchclusteval.scoring.evaluation import evaluate
+from torchclusteval.scoring.scores import leading
+
+
+def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> Callable[..., Any]:
+    """A scorer for ``scoring=`` of scikit-learn's ``GridSearchCV``, ``cross_validate`` and ``cross_val_score``.
+
+    It compares ``estimator.predict(X)`` with the classes ``y``. Higher is better: measures of which lower is better
+    change their sign.
+
+    Args:
+        measures: a measure, by name, alias or record; several of these; None: the headline measures.
+
+    Returns:
+        A function of an estimator, ``X`` and ``y`` that returns a float, or for several measures, after one prediction,
+        a dict by the names that you gave, with ``neg_`` in front of those whose sign changes.
+
+    Raises:
+        ValueError: an unknown measure, or one of which neither high nor low values are better.
+
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from torchclusteval.sklearn import scorer
+    >>> points, classes = [[0], [1], [0], [1], [10], [11], [10], [11]], [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> search = GridSearchCV(KMeans(random_state=0), {"n_clusters": [2, 4]}, scoring=scorer("ari"), cv=2)
+    >>> search.fit(points, classes).best_params_
+    {'n_clusters': 2}
+    """
+    single = isinstance(measures, (str, Measure))
+    names: Any = [measures] if single else DEFAULT if measures is None else measures
+    chosen = {}
+    for name in names:
+        found = name if isinstance(name, Measure) else find_measure(name)
+        sign = "neg_" if leading([found], f"measures: {found.name}").better == "lower" else ""
+        chosen[sign + (found.name if isinstance(name, Measure) else name)] = found
+    return partial(_score, chosen=chosen, single=single)
+
+
+def _score(
+    estimator: Any, items: Any, y: Any = None, *, chosen: Mapping[str, Measure], single: bool
+) -> float | dict[str, float]:
+    scores = evaluate(y, estimator.predict(items), list({x.name: x for x in chosen.values()}.values()))
+    signed = {key: float(scores[x.name]) * (-1 if x.better == "lower" else 1) for key, x in chosen.items()}
+    return next(iter(signed.values())) if single else signed
