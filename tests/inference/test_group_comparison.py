@@ -115,6 +115,19 @@ def test_one_against_many() -> None:
     assert found.settings["smallest_p_adjusted"] == 2 / 32
 
 
+@pytest.mark.parametrize("macro", [False, True])
+def test_batches_that_broadcast_are_as_each_pair_alone(macro: bool) -> None:
+    by, true, a, b = labels(6)
+    first, second = torch.stack([a, a.flip(0)]), torch.stack([b, b.flip(0), a])
+    one, other = (ContingencyTables.from_labels(true, x, by=by) for x in (first[:, None], second[None]))
+    found = tce.paired_groups(one, other, ["bcubed_f", "lea_f"], 100, rng=0, macro=macro)
+    for i, j in ((0, 0), (0, 2), (1, 1)):
+        one, other = (ContingencyTables.from_labels(true, x, by=by) for x in (first[i], second[j]))
+        for name, record in tce.paired_groups(one, other, ["bcubed_f", "lea_f"], 100, rng=0, macro=macro).items():
+            for key, value in record.columns().items():
+                torch.testing.assert_close(found[name].columns()[key][i, j], value, msg=f"{name} {key}")
+
+
 def test_documents_of_coreference() -> None:
     """0/0 is 0, as the reference scorer has it; a document that one system lacks counts."""
     key = {"d1": [{1, 2}, {3, 4, 5}], "d2": [{1, 2, 3}], "d3": [{1}, {2, 3}]}

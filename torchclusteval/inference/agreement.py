@@ -16,12 +16,12 @@ from torch import Tensor
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
+from torchclusteval.inference.paired_comparison import PairedOptions
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.inputs import as_mask
-from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.options import LabelOptions, check_names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -61,7 +61,7 @@ def pairwise(
     [[1.0, 1.0, -0.5], [1.0, 1.0, -0.5], [-0.5, -0.5, 1.0]]
     """
     check_progress(progress)
-    check_label_options(options)
+    check_names(options, PairedOptions.__annotations__)
     chosen, own = select(measures), LabelOptions.of(options)
     with argument_names(labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, own)

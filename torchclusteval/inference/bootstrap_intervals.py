@@ -5,12 +5,10 @@ classes drawn without replacement are rows. One set of resamples serves all meas
 as documents, whole groups can be drawn.
 """
 
-from dataclasses import replace
-
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, Source
-from torchclusteval.inference.group_resampling import group_resampler, means_over_groups
+from torchclusteval.inference.group_resampling import group_resampler, scores_of_groups
 from torchclusteval.inference.resampling import (
     Progress,
     check_progress,
@@ -21,15 +19,8 @@ from torchclusteval.inference.resampling import (
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import (
-    SumsOfGroups,
-    check_are_groups,
-    evaluate_tables,
-    pool,
-    split_applicable,
-)
+from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.partitions import distinct, of_tables
-from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
@@ -121,7 +112,7 @@ def bootstrap(
     check_tables(tables)
     chosen = select(measures)
     if resample == "groups":
-        scores, sums = _mean_over_groups(tables, measures) if macro else pool(tables, measures)
+        [(scores, sums)] = scores_of_groups([tables], measures, macro)
         estimates = {name: value.detach() for name, value in scores.items()}
         drawn = [*scores.measures.values()]
         found = options.resample_by(group_resampler(tables, sums), drawn, estimates, generator, progress)
@@ -165,12 +156,3 @@ def bootstrap(
         clusterings=clusterings,
         notes=found.notes,
     )
-
-
-def _mean_over_groups(tables: ContingencyTables, measures: Selection) -> tuple[Scores, list[SumsOfGroups]]:
-    """As ``pool``."""
-    check_are_groups(tables)
-    scores = evaluate_tables(tables, measures)
-    sums = means_over_groups([scores])[0]
-    means = [x.combine({f: y.sum(-2) for f, y in x.sums.items()}, x.identical.all(-1), x.items.sum(-1)) for x in sums]
-    return replace(scores.macro(), values_by_name={name: value for x in means for name, value in x.items()}), sums

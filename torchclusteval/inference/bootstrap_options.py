@@ -146,12 +146,7 @@ class Resamples:
         return self.options.settings_dict(order[0] + others, [*units])
 
     def far(self, errors: float, counted: Tensor) -> dict[str, Tensor]:
-        """Tables ``(B,)`` whose draws have a mean more than so many standard errors from the estimate, by measure.
-
-        Args:
-            errors: how many.
-            counted: ``(B,)`` bool, the tables that count.
-        """
+        """Tables ``(B,)``, of those counted, whose mean draw is more than so many standard errors from the estimate."""
         if not self.values:
             return {}
         bias, error = (torch.stack([x[name] for name in self.values]) for x in (self.bias, self.errors))

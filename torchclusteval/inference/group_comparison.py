@@ -17,7 +17,7 @@ from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, means_over_groups
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler, scores_of_groups
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -26,9 +26,7 @@ from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.partitions import distinct, of_tables
-from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 TESTS = ("permutation", "bootstrap")
@@ -99,12 +97,12 @@ def paired_groups(
     check_tables(tables_a, "tables_a")
     check_tables(tables_b, "tables_b")
     shape = _check_groups(tables_a, tables_b)[:-1]
-    scored = _sides(tables_a, tables_b, measures, macro, zero_division)
-    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), scored, strict=True)]
-    pair = _Pair(flat[0], flat[1])
-    groups = pair.n_elements
+    scored = scores_of_groups((tables_a, tables_b), measures, macro, zero_division)
+    a, b = (group_resampler(tables, x[1], shape) for tables, x in zip((tables_a, tables_b), scored, strict=True))
+    n_tables, groups = (max(a.n_tables, b.n_tables) if min(a.n_tables, b.n_tables) else 0), a.n_elements
+    pair = _Pair(a.sums, n_tables, groups, a.device, b)
     kept = list(scored[0][0].measures.values())
-    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in flat)
+    one, other = (side.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for side in (a, b))
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
     tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
     found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
@@ -112,7 +110,7 @@ def paired_groups(
     exact = test == "permutation" and groups < n_resamples.bit_length()
     swapped: Values = {}
     if test == "permutation":
-        swapper = _Swapper(pair.a, pair.b)
+        swapper = _Swapper(a.sums, n_tables, groups, a.device, b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
@@ -205,47 +203,16 @@ def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) 
     return numbers, sizes.gather(-1, order)
 
 
-Side = tuple[Scores, list[SumsOfGroups]]
-
-
-def _sides(
-    a: ContingencyTables, b: ContingencyTables, measures: Selection, macro: bool, zero_division: float | None
-) -> tuple[Side, Side]:
-    """Scores of both sides, and the sums that they follow from."""
-    if not macro:
-        return pool(a, measures, zero_division), pool(b, measures, zero_division)
-    check_are_groups(a)
-    scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
-    sums = means_over_groups(scores)
-    return (scores[0], sums[0]), (scores[1], sums[1])
-
-
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class _Pair(GroupResampler):
     """The same groups drawn for both sides; scores differences, A less B."""
 
-    a: GroupResampler
-    b: GroupResampler
-    shared = True
-
-    @property
-    def n_tables(self) -> int:
-        return max(self.a.n_tables, self.b.n_tables) if min(self.a.n_tables, self.b.n_tables) else 0
-
-    @property
-    def n_elements(self) -> int:
-        return self.a.n_elements
-
-    @property
-    def device(self) -> torch.device:
-        return self.a.device
-
-    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        return self.a.draw(at, count, generator)
+    other: GroupResampler  # of B; ``sums`` are of A
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del at  # all tables share a draw
-        return differences(*(side.score(drawn, slice(None), measures) for side in (self.a, self.b)))
+        every = slice(None)
+        return differences(super().score(drawn, every, measures), self.other.score(drawn, every, measures))
 
 
 class _Swapper(_Pair):
@@ -258,7 +225,7 @@ class _Swapper(_Pair):
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del at, measures
         weights, values = drawn.double(), Values()
-        for a, b in zip(self.a.sums, self.b.sums, strict=True):
+        for a, b in zip(self.sums, self.other.sums, strict=True):
             moved = {f: torch.einsum("kg,bgp->kbp", weights, b.sums[f] - a.sums[f]) for f in a.sums}
             items = [x.items.double() for x in (a, b)]
             other = [(~x.identical).double() for x in (a, b)]

@@ -1,5 +1,6 @@
 """Bootstrap that resamples whole groups of items, such as documents: pooled scores, or means, of drawn groups."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,8 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values
 from torchclusteval.measures.record import Measure
-from torchclusteval.scoring.evaluation import SumsOfGroups
+from torchclusteval.measures.registry import Selection
+from torchclusteval.scoring.evaluation import SumsOfGroups, check_are_groups, evaluate_tables, pool
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
@@ -56,8 +58,10 @@ class GroupResampler:
         return found
 
 
-def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> GroupResampler:
-    """For tables ``(*batch, G, R, C)`` and the sums of all measures.
+def group_resampler(
+    tables: ContingencyTables, sums: Sequence[SumsOfGroups], shape: torch.Size | None = None
+) -> GroupResampler:
+    """For tables ``(*batch, G, R, C)`` and the sums of all measures; several clusterings broadcast to a shape.
 
     Raises:
         ValueError: there are fewer than two groups, whose draws would all be the same.
@@ -66,20 +70,41 @@ def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> 
     if groups < 2:
         remedy = "from_labels(..., by=ids) makes each group a table"
         raise ValueError(f"tables: expected at least two groups to draw from; got {groups} ({remedy})")
-    size = torch.Size(batch).numel()
+    if shape is not None and math.prod(batch) > 1:
+        batch = [*shape]
+    size = math.prod(batch)
     flat = [
         replace(
             part,
-            sums={function: x.reshape(size, groups, x.shape[-1]) for function, x in part.sums.items()},
-            identical=part.identical.reshape(size, groups),
-            items=part.items.reshape(size, groups),
+            sums={f: x.expand(*batch, -1, -1).reshape(size, groups, x.shape[-1]) for f, x in part.sums.items()},
+            identical=part.identical.expand(*batch, -1).reshape(size, groups),
+            items=part.items.expand(*batch, -1).reshape(size, groups),
         )
         for part in sums
     ]
     return GroupResampler(flat, size, groups, tables.device)
 
 
-def means_over_groups(scores: Sequence[Scores]) -> list[list[SumsOfGroups]]:
+def scores_of_groups(
+    sides: Sequence[ContingencyTables], measures: Selection, macro: bool, zero_division: float | None = None
+) -> list[tuple[Scores, list[SumsOfGroups]]]:
+    """Scores of all groups together, and the sums that they follow from, of each side.
+
+    With ``macro``, means over the groups that have a finite score on all sides.
+    """
+    if not macro:
+        return [pool(tables, measures, zero_division) for tables in sides]
+    check_are_groups(sides[0])
+    scores, found = [evaluate_tables(tables, measures, zero_division=zero_division) for tables in sides], []
+    for own, sums in zip(scores, _means_over_groups(scores), strict=True):
+        values: Values = {}
+        for x in sums:
+            values |= x.combine({f: y.sum(-2) for f, y in x.sums.items()}, x.identical.all(-1), x.items.sum(-1))
+        found.append((replace(own.macro(), values_by_name=values), sums))
+    return found
+
+
+def _means_over_groups(scores: Sequence[Scores]) -> list[list[SumsOfGroups]]:
     """For each of some scores ``(*batch, G)``, sums that give the means over the groups with a finite value in all."""
     sums: list[list[SumsOfGroups]] = [[] for _ in scores]
     for name, measure in scores[0].measures.items():

@@ -58,11 +58,6 @@ class PairedOptions(TypedDict, total=False):
     device: torch.device | str | None
 
 
-def check_label_options(options: PairedOptions) -> None:
-    """Raise a TypeError on options that functions of several clusterings do not take."""
-    check_names(options, PairedOptions.__annotations__)
-
-
 @on_one_thread
 def paired_bootstrap(
     labels_true: Any,
@@ -127,7 +122,7 @@ def paired_bootstrap(
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
-    check_label_options(options)
+    check_names(options, PairedOptions.__annotations__)
     chosen = select(measures)
     exact = intervals.without_rounding
     all_pairs = _pairs(labels_true, labels_a, labels_b, options)
@@ -171,9 +166,6 @@ def paired_bootstrap(
         if bool(of_classes.any()):
             normal = intervals.two_sided_normal(difference, drawn.errors[name]).masked_fill(missing, torch.nan)
             p_value = torch.where(of_classes, normal, p_value)
-        p_adjusted = None
-        if correction is not None:  # equal clusterings are one comparison
-            p_adjusted = intervals.adjust(p_value[first], correction)[places]
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
@@ -183,7 +175,7 @@ def paired_bootstrap(
             standard_error=drawn.errors[name],
             p_value=p_value,
             fallback=fallback,
-            p_adjusted=p_adjusted,
+            p_adjusted=None if correction is None else intervals.adjust(p_value[first], correction)[places],
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )

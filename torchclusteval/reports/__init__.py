@@ -15,10 +15,10 @@ from torchclusteval.common.checks import as_path
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import write_text
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
-from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
+from torchclusteval.inference.paired_comparison import PairedOptions
 from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
-from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.options import LabelOptions, check_names
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
@@ -116,7 +116,7 @@ def report(
         >>> found.best
         'kmeans'
     """
-    check_label_options(options)
+    check_names(options, PairedOptions.__annotations__)
     seeded(rng)
     import_optional("matplotlib.figure", "plots")
     chosen = list(select(measures))
