@@ -3,13 +3,7 @@
 import argparse
 from pathlib import Path
 
-from torchclusteval.cli.commands.checks import (
-    check_output,
-    check_unit,
-    parse_device,
-    parse_list,
-    parse_measure,
-)
+from torchclusteval.cli.commands.checks import check_output, check_unit, parse_device, parse_list, parse_measure
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.declarations import BY, IGNORE
 from torchclusteval.cli.options import refuse, warnings_as_notes
