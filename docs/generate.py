@@ -93,7 +93,7 @@ def overview(listed: Iterable[Measure]) -> str:
 
 
 def section(measure: Measure) -> str:
-    function: Any = measure.function
+    function = measure.function
     function, options = (function.func, function.keywords) if isinstance(function, partial) else (function, {})
     doc = inspect.getdoc(function) or ""
     facts = facts_of(doc)

@@ -13,16 +13,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from torchclusteval.cli.declarations import COMMANDS as COMMANDS
-from torchclusteval.cli.options import PROGRAM, Command, Once, closest, integer, print_note, size
+from torchclusteval.cli.options import FLAGS, PROGRAM, Command, Once, closest, integer, print_note, size
 from torchclusteval.common.figures import OF_FILES
 from torchclusteval.common.output import write_text
 from torchclusteval.common.version import __version__
 
 _WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
-_OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("measures", "noise", "noise_label", "device", "preset", "confidence_level")
-} | {"n_resamples": "--resamples"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -134,4 +130,4 @@ def _reason(error: Exception) -> str:
     if isinstance(error, RuntimeError):
         raise error
     name, colon, rest = str(error).partition(": ")
-    return f"{_OPTIONS.get(name, name)}{colon}{rest}"
+    return f"{FLAGS.get(name, name)}{colon}{rest}"

@@ -33,11 +33,7 @@ CHOICE = (
         "the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
         **_SEVERAL,
     ),
-    option(
-        "--exclude LIST",
-        "the columns that are no clusterings, such as ids; written as for --columns",
-        **_SEVERAL,
-    ),
+    option("--exclude LIST", "the columns that are no clusterings, such as ids; written as for --columns", **_SEVERAL),
 )
 SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
 TOP = option("--top K", "show the K best only (by --sort, ami_arithmetic or the first measure)", type=integer(1))

@@ -20,8 +20,10 @@ from typing import Any
 PROGRAM = "torchclusteval"
 UNITS = ("items", "classes")  # what may be drawn again
 
-_FLAGS = {"layout": "--layout", "header": "--header", "on_duplicate": "--on-duplicate", "resample": "--resamples"}
-_KEYWORD = re.compile(rf"""\b({"|".join(_FLAGS)})=["']([\w-]+)["']""")
+_SAME = "measures noise noise_label device preset confidence_level layout header on_duplicate"  # here and in Python
+FLAGS = {"n_resamples": "--resamples", "resample": "--resamples"}
+FLAGS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
+_KEYWORD = re.compile(rf"""\b({"|".join(FLAGS)})=["']([\w-]+)["']""")
 _ELSEWHERE = {
     "n_resamples=": "--resamples ",
     "permutation_test": "score --resamples R",
@@ -128,22 +130,17 @@ class Once(argparse.Action):
         setattr(namespace, name, values)
 
 
-def terminal_width() -> int:
-    """Columns of the terminal."""
-    return shutil.get_terminal_size().columns
-
-
 def table_width(output: str | None = None) -> int | None:
     """Columns that a table may take: those of the terminal; None where it goes to a file or to another program."""
     if output is not None:
         return None
     to_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return terminal_width() if to_terminal or os.environ.get("COLUMNS") else None
+    return shutil.get_terminal_size().columns if to_terminal or os.environ.get("COLUMNS") else None
 
 
 def print_note(text: str) -> None:
     """One line on standard error, with options of the command line in place of Python's."""
-    text = _KEYWORD.sub(lambda found: f"{_FLAGS[found[1]]} {found[2]}", " ".join(text.split()))
+    text = _KEYWORD.sub(lambda found: f"{FLAGS[found[1]]} {found[2]}", " ".join(text.split()))
     for here, there in _ELSEWHERE.items():
         text = text.replace(here, there)
     print(f"{PROGRAM}: {text}", file=sys.stderr)

@@ -143,8 +143,8 @@ def _ratio_by_rule(*parts: Any, same: float | None, other: float, maximum: float
         denominator = denominator.masked_fill(unknown | identical | empty, 1.0)
     value = _divide(numerator, denominator, maximum)
     value = torch.where(unknown, other if otherwise is None else otherwise, value)
-    value = value if same is None else value.masked_fill(identical, same)
-    return value.masked_fill(empty, torch.nan)
+    value = value if same is None else value.masked_fill_(identical, same)
+    return value.masked_fill_(empty, torch.nan)
 
 
 def _sample(device: torch.device) -> kernels.Arguments:

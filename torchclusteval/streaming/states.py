@@ -16,12 +16,7 @@ from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import dispatch
-from torchclusteval.counting.by_group import (
-    count_considered_by_group,
-    count_groups,
-    join_groups,
-    tables_of_groups,
-)
+from torchclusteval.counting.by_group import count_considered_by_group, count_groups, join_groups, tables_of_groups
 from torchclusteval.counting.margins import with_margins
 from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedPair

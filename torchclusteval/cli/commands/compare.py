@@ -46,13 +46,8 @@ def run(arguments: argparse.Namespace) -> str:
     means = zip(names, found.agreement.tolist(), matrix, strict=True)
     shown = Table(["clustering", "mean", *(names * whole)], [[name, mean, *(row * whole)] for name, mean, row in means])
     pairs = Table(["clustering", *names], [[name, *row] for name, row in zip(names, matrix, strict=True)])
-    head: dict[str, Any] = {
-        "measure": measure.name,
-        "clusterings": names,
-        "values": matrix,
-        "agreement": found.agreement.tolist(),
-    }
-    head |= {"overall": found.overall, "medoid": medoid}
+    head: dict[str, Any] = {"measure": measure.name, "clusterings": names, "values": matrix}
+    head |= {"agreement": found.agreement.tolist(), "overall": found.overall, "medoid": medoid}
     is_data = arguments.format in ("json", "csv")
     text = render(arguments, {} if arguments.format == "json" else {"": shown}, head, title, pairs)
     return text if whole or is_data else f"{text}\n--format csv or json has all pairs\n"

@@ -141,8 +141,7 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     if arguments.macro and arguments.by is None:
         raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
     asked = parse_selection(arguments)
-    named = {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against}
-    held, _ = hold_table(asked, named)
+    held, _ = hold_table(asked, {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against})
     truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
     reference, *others = held
     others = [one for one in others if one is not reference]

@@ -82,7 +82,7 @@ def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, fl
     of_numbers, wanted = all(isinstance(x, int) for x in classes), {*classes}
     if (whole_number(names[0]) if of_numbers else names[0]) in wanted:
         raise ValueError(f"{path}: line 1: expected a positive number after {names[0]!r}; got {names[1]!r}")
-    columns = hold(table, [(name, name) for name in names], own, None, as_text=names)
+    columns = hold(table, {name: name for name in names}, own, None, as_text=names)
     read = [np.array([*words, None], object)[places] for words, places in (listed(x.labels) for x in columns)]
     found: dict[Label, float] = {}
     for row, (label, weight) in enumerate(zip(*read, strict=True)):

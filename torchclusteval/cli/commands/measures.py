@@ -3,13 +3,13 @@
 import argparse
 import inspect
 import math
+import shutil
 import textwrap
 from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
 from torchclusteval.cli.commands.checks import parse_measure
-from torchclusteval.cli.options import terminal_width
 from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere, library_names
 from torchclusteval.measures.record import REFERENCES, Measure
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> str:
     name = arguments.name
     every = {**MEASURES, **OVERLAP_MEASURES}
     if name is None or name in {measure.family for measure in every.values()}:
-        return _list([m for m in every.values() if name in (None, m.family)], terminal_width())
+        return _list([m for m in every.values() if name in (None, m.family)], shutil.get_terminal_size().columns)
     measure = every.get(canonical(name)) or every.get(name.lower())
     if measure is None and (found := elsewhere(name)):
         return "".join(f"{function}: {meant}\n" for function, meant in found.items())

@@ -74,11 +74,9 @@ def run(arguments: argparse.Namespace) -> str:
         return ""
     scores = evaluate_tables(task.tables, measures)
     skipped = note_skipped(scores.skipped)
-    note_low_coverage(
-        scores.coverage.numpy(force=True) * (task.n_grouped / task.n_items if arguments.by else 1), scores
-    )
-    named = task.tables._replace(names=tuple(task.names))  # for what notes say
-    uncertainty = resample(named, [*scores.measures.values()], arguments)
+    share = task.n_grouped / task.n_items if arguments.by else 1.0
+    note_low_coverage(share * scores.coverage.numpy(force=True), scores)
+    uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
     values = {**averaged.to_numpy(), **means}
@@ -177,8 +175,7 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
                 raise
             raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
     held, _ = hold_table(asked, {"--truth": arguments.truth, "--by": arguments.by})
-    groups = held.pop(1) if arguments.by is not None else None
-    return held, groups
+    return held, held.pop(1) if arguments.by is not None else None
 
 
 def _by_group(

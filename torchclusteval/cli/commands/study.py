@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import shutil
 import textwrap
 import time
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torchclusteval.cli.commands.checks import check_plot, parse_device
-from torchclusteval.cli.options import closest, terminal_width
+from torchclusteval.cli.options import closest
 from torchclusteval.studies import STUDIES
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
@@ -19,7 +20,7 @@ STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "output")  # argument
 def run(arguments: argparse.Namespace) -> str:
     """Run an experiment, or list them."""
     if arguments.name == "list":
-        left, width = max(map(len, STUDIES)) + 2, max(40, terminal_width())
+        left, width = max(map(len, STUDIES)) + 2, max(40, shutil.get_terminal_size().columns)
         lines = [
             textwrap.fill(f"{name:{left}}{row.summary}", width, subsequent_indent=" " * left)
             for name, row in STUDIES.items()

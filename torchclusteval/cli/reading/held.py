@@ -69,7 +69,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     titles = numbered([title for *_, title in others])
     kept = set(pick(titles, titles, asked.columns, asked.exclude))
     first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
-    chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
+    chosen = [{name: title for place, name, title in first if place == i} for i in range(len(tables))]
     with progress_bar("reading") as progress:
         columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join([part[0].table for part in columns], columns, asked)
@@ -103,8 +103,7 @@ def hold_table(
     table, first = open_one(asked, named), list(named.values())
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
     with progress_bar("reading") as progress:
-        distinct = dict.fromkeys([*first, *names])
-        held = hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
+        held = hold(table, {name: name for name in (*first, *names)}, asked, progress, row_names=row_names)
     rows = held.pop() if not held[-1].title else None
     by_name = {one.name: one for one in held}
     return [by_name[name] for name in (*first, *names)], rows
@@ -116,7 +115,7 @@ def _title(table: Table, name: str, single: bool) -> str:
 
 def hold(
     table: Table,
-    asked_names: Sequence[tuple[str, str]],
+    titles: Mapping[str, str],
     asked: Selection,
     progress: Progress | None,
     *,
@@ -125,10 +124,9 @@ def hold(
 ) -> list[Held]:
     """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title).
 
-    ``as_text``: columns whose cells stay as they are spelled.
+    ``titles``: name of a column -> its title; ``as_text``: columns whose cells stay as they are spelled.
     """
-    titles, read = [title for title, _ in asked_names], [name for _, name in asked_names]
-    joins = len(asked.files) > 1 and asked.join != "position"
+    read, joins = [*titles], len(asked.files) > 1 and asked.join != "position"
     if (joins or row_names) and table.row_names is not None:
         read.append(table.row_names)
     spelled = {*as_text, *([table.row_names] if row_names and table.row_names is not None else [])}
@@ -140,7 +138,7 @@ def hold(
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
     return [
         Held(title, table, name, _whole_column(table, name, [block[i] for block in blocks], name in spelled))
-        for i, (title, name) in enumerate(zip([*titles, ""], read, strict=False))
+        for i, (title, name) in enumerate(zip([*titles.values(), ""], read, strict=False))
     ]
 
 
@@ -197,6 +195,11 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
+        if named and asked.join == "names":
+            print_note(
+                f"note: of these files {tables[named[0]].path} alone has names of rows: files are joined by position "
+                "(--id COLUMN says which column of the others holds them)"
+            )
         return [None] * len(tables)
     keys = {place: _row_keys(columns[place][-1]) for place in named}
     if not all(isinstance(next(iter(part)), int) for part in keys.values()):

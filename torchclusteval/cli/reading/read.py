@@ -46,7 +46,7 @@ def count_table(
                 raise wrong
         if problems:
             with _progress(rank) as progress:
-                held = {one.name: one for one in hold(table, [(name, name) for name in columns], asked, progress)}
+                held = {one.name: one for one in hold(table, {name: name for name in columns}, asked, progress)}
             return rank, [held[name] for name in (truth, *names)]
         if not count.n_items:
             raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
