@@ -79,7 +79,7 @@ WITHOUT = """
     : GroupScores Matching evaluate_sums read_conll read_memberships
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
-    sklearn: InvalidParameterError expected_mutual_information
+    sklearn: InvalidParameterError expected_mutual_information scorer
 """
 
 

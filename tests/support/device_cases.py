@@ -693,7 +693,7 @@ CASES: dict[str, dict[str, Case]] = {
 }
 
 
-OWN_CASES = ["read_memberships", "evaluate_overlapping", "expected_mutual_information", "fowlkes_mallows_of_cuts"]
+OWN_CASES = "read_memberships evaluate_overlapping expected_mutual_information fowlkes_mallows_of_cuts scorer".split()
 for name in measures.__all__:
     if name.islower():
         CASES[f"measures.{name}"] = both_layouts(getattr(measures, name))
