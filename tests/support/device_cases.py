@@ -693,7 +693,13 @@ CASES: dict[str, dict[str, Case]] = {
 }
 
 
-OWN_CASES = "read_memberships evaluate_overlapping expected_mutual_information fowlkes_mallows_of_cuts scorer".split()
+OWN_CASES = [
+    "read_memberships",
+    "evaluate_overlapping",
+    "expected_mutual_information",
+    "fowlkes_mallows_of_cuts",
+    "scorer",
+]
 for name in measures.__all__:
     if name.islower():
         CASES[f"measures.{name}"] = both_layouts(getattr(measures, name))
