@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from formulas import formula_of, plain_formula
 
 import torchclusteval as tce
-from torchclusteval.cli.commands.measures import _range, _unwrap
+from torchclusteval.cli.commands.measures import _range
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
 from torchclusteval.measures.aliases import library_names
 
@@ -92,7 +93,8 @@ def overview(listed: Iterable[Measure]) -> str:
 
 
 def section(measure: Measure) -> str:
-    function, options = _unwrap(measure)
+    function = measure.function
+    function, options = (function.func, function.keywords) if isinstance(function, partial) else (function, {})
     doc = inspect.getdoc(function) or ""
     facts = facts_of(doc)
     formula = formula_of(measure.name, doc)

@@ -261,6 +261,9 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, run: Any) -> N
     assert "note: in 'id' every item is a cluster of its own; if it holds ids, --exclude it" in err
 
 
+_REPLACE = ["score", "ids.csv", "--truth", "class", "--overwrite", "--output"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -269,12 +272,17 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, run: Any) -> N
         (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
         (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are id, run, other)"),
         (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),
+        (["score", "parts", "--truth", "run"], "one with parts/sub, a directory, too"),
+        ([*_REPLACE, "ids.csv"], "--output: expected another file than those that are read; got ids.csv"),
+        (["score", "ids.csv", "--truth", "class", "--plot", "a.svg", "--output", "a.svg"], "got a.svg for both"),
     ],
 )
 def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
     Path("ids.csv").write_text("id,class\n1,a\n2,b\n")
     Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
     Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
+    Path("parts/sub").mkdir(parents=True)
+    Path("parts/a.csv").write_text("run,other\n0,0\n1,1\n")
     assert said in error(*words)
 
 
@@ -321,3 +329,12 @@ def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -
         assert name in capsys.readouterr().err
         assert (folder / name).read_text() == "old"
         assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_files_of_which_one_has_names_of_rows_are_joined_by_position_with_a_note(folder: Path, capsys: Any) -> None:
+    (folder / "named.csv").write_text(",class\nr2,a\nr1,b\nr3,b\n")
+    (folder / "plain.csv").write_text("cell,k\nr2,0\nr1,1\nr3,1\n")
+    assert main(["score", "named.csv", "plain.csv", "--columns", "*k", "--measures", "ari"]) == 0
+    shown = capsys.readouterr()
+    assert "1.0000" in shown.out
+    assert "named.csv alone has names of rows: files are joined by position (--id COLUMN" in shown.err

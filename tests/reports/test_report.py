@@ -641,3 +641,10 @@ def test_without_a_truth_a_clustering_without_labels_is_last(place: int) -> None
     made = tce.report(None, torch.tensor(runs), noise_label=-1, n_resamples=10)
     assert made.best == str(runs.index([1, 1, 0, 0, 0]))
     assert made.evidence.order[-1] == place
+
+
+def test_the_groups_of_items_go_by_their_index() -> None:
+    pd = pytest.importorskip("pandas")
+    true, frame = pd.Series(["a", "b"] * 4), pd.DataFrame({"k": [0, 1] * 4})
+    with pytest.raises(ValueError, match="by: expected the index of labels_true"):
+        tce.report(true, frame, by=pd.Series([0, 0, 0, 0, 1, 1, 1, 1], index=range(7, -1, -1)), n_resamples=20)

@@ -103,6 +103,8 @@ def test_decimals() -> None:
         ({"precisions": 109}, r"sums\['precisions'\]: expected 36 to 108"),
         ({"classes_given_clusters": math.nan}, r"sums\['classes_given_clusters'\]: expected"),
         ({"clusters_given_classes": 0}, "sums: expected one mutual information from classes_given_clusters and"),
+        ({"n_cells": 7.5}, r"sums\['n_cells'\]: expected a whole number; got 7.5"),
+        ({"squares": None}, r"sums\['squares'\]: expected a number; got None"),
         ({"recalls": "many"}, r"sums\['recalls'\]: expected a number; got 'many'"),
     ],
 )

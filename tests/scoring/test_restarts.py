@@ -160,3 +160,9 @@ def test_files(tmp_path: Path) -> None:
     assert [float(row["ami_arithmetic"]) for row in rows] == grouped["ami"].flatten().tolist()
     tce.evaluate(true, runs[0], ["ami"]).to_csv(path)
     assert path.read_text().splitlines()[0] == "ami_arithmetic"
+
+
+def test_groups_have_no_best_clustering() -> None:
+    scores = tce.evaluate([0, 1, 1, 0], [1, 1, 0, 0], ["ari"], by=["d1", "d1", "d2", "d2"])
+    with pytest.raises(ValueError, match="top: expected scores of clusterings; got scores of groups"):
+        scores.top(1)

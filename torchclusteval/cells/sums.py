@@ -38,7 +38,7 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
     @wraps(function)
     def value(tables: Any) -> T:
-        if not hasattr(tables, "_launched"):
+        if not hasattr(type(tables), "_launched"):
             raise not_tables(tables)
         sums: dict[str, T] | None = tables._launched
         return function(tables) if sums is None else sums[name]

@@ -20,6 +20,7 @@ from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
 from torchclusteval.labels.options import LabelOptions, check_names
 from torchclusteval.labels.renaming import as_array
+from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
 from torchclusteval.reports.evidence import Evidence, Labelling, gather, match_best
@@ -209,6 +210,7 @@ def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: Mappi
         groups = encode(by, by, LabelOptions(missing=options.get("missing", "error"), device=pair.device))
     if groups.batch_shape or groups.n_items != n:
         raise ValueError(f"by: expected ids of {n} items; got shape {(*groups.batch_shape, groups.n_items)}")
+    check_indexes([*pair.indexes, *(("by", index) for _, index in groups.indexes)], n)
     grouped = _kept(groups, 1)[0]
     ids = _codes(groups).where(grouped, 0)
     return replace(labels, groups=ids, group_names=_groups(groups), with_class=known & grouped)

@@ -67,13 +67,13 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
         if name not in _SUMS:
             expected = f"sums named {', '.join(_SUMS)}"
             raise ValueError(f"sums: expected {expected}; got {name!r}")
-    given = {name: _number(x, name) for name, x in sums.items()}
     sides = [_sizes(class_sizes, "class_sizes"), _sizes(cluster_sizes, "cluster_sizes")]
     if any(x.is_floating_point() for x in sides):
         sides = [x.double() for x in sides]
     n, other = (x.sum() for x in sides)
     if abs(float(n) - float(other)) > 1e-9 * float(n):
         raise ValueError(f"class_sizes, cluster_sizes: expected sides of the same items; got sums {n} and {other}")
+    given = {name: 0 if x is None and not n else _number(x, name) for name, x in sums.items()}  # NULL of no cells
     none = torch.zeros(0, dtype=torch.int64)
     cells = SpreadCells(torch.Size(), (len(sides[0]), len(sides[1])), none, none, none, none.to(n.dtype))
     cls = ContingencyTables
@@ -106,12 +106,12 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
 
 
 def _number(x: Any, name: str) -> int | float:
-    """A number of any kind; None, which is NULL, is the sum of no cells."""
+    """A number of any kind."""
     try:
-        value = float(0 if x is None else x)
+        value = float(x)
     except (TypeError, ValueError):
         raise ValueError(f"sums[{name!r}]: expected a number; got {brief(x)}") from None
-    return int(x or 0) if value.is_integer() else value
+    return int(x) if value.is_integer() else value
 
 
 def _sizes(x: Any, name: str) -> Tensor:
@@ -130,8 +130,13 @@ def _check(given: Mapping[str, int | float], tables: ContingencyTables) -> None:
     nats = {name: n * float(whole(tables)) for name, (_, whole) in _NATS.items() if n}
     most = {name: n for name in _OF_ITEMS} | {"squares": min(squares), "n_cells": classes * clusters} | nats
     least = {"n_cells": max(classes, clusters) if n else 0, "squares": max(squares[0] / clusters, squares[1] / classes)}
-    least |= dict.fromkeys(("precisions", "majority_of_clusters"), n / classes)
-    least |= dict.fromkeys(("recalls", "majority_of_classes"), n / clusters)
+    least |= {"precisions": n / classes, "recalls": n / clusters}
+    whole_items = tables.is_integer and n > 0
+    least["majority_of_clusters"] = max(n / classes, clusters if whole_items else 0)
+    least["majority_of_classes"] = max(n / clusters, classes if whole_items else 0)
+    if isinstance(given.get("n_cells", 0), float):
+        raise ValueError(f"sums['n_cells']: expected a whole number; got {given['n_cells']}")
+    least["squares"] = max(least["squares"], n * n / max(1, given.get("n_cells", classes * clusters)))
     for name, x in given.items():
         low, high = least.get(name, 0.0), most.get(name, 0.0)
         if not low - 1e-9 * n <= float(x) <= high + 1e-9 * max(high, n):

@@ -129,13 +129,15 @@ class Scores(Printed, ByName[Tensor]):
             Scores ``(n,)``, or fewer where there are fewer, with names: numbers where clusterings have none.
 
         Raises:
-            ValueError: as :meth:`best`, or ``within`` is not one value for each clustering.
+            ValueError: as :meth:`best`, scores of groups, or ``within`` is not one value for each clustering.
 
         >>> scores = tce.evaluate([0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 1, 2]], ["ami", "purity"])
         >>> scores.top(1).clusterings, scores.top(1, "purity", within=[2, 2, 3]).clusterings
         ((1,), (1, 2))
         """
         check_count(n, "n")
+        if self.groups is not None:
+            raise ValueError("top: expected scores of clusterings; got scores of groups (scores.macro() averages them)")
         goodness = self._goodness(name).nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308)
         order: list[int] = goodness.argsort(descending=True, stable=True).tolist()
         if within is None:

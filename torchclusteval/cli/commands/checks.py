@@ -64,20 +64,25 @@ def check_printing(arguments: argparse.Namespace) -> None:
         fitting = [suffix for suffix, name in _FORMATS.items() if name == asked]
         expected = " or ".join([*(f"that ends in {suffix}" for suffix in fitting), "of another suffix"])
         raise ValueError(f"--output: expected a file {expected} for --format {asked}; got {path}")
-    check_output(path, arguments.overwrite)
+    check_output(arguments, path)
+    if path is not None and getattr(arguments, "plot", None) == path:
+        raise ValueError(f"--plot: expected another file than that of --output; got {path} for both")
     arguments.format = by_suffix or asked or "table"
 
 
-def check_output(path: str | None, overwrite: bool, suffixes: Sequence[str] = ()) -> None:
-    """Raise before the work where ``--output`` could not be written after it."""
+def check_output(arguments: argparse.Namespace, path: str | None, suffixes: Sequence[str] = ()) -> None:
+    """Raise before the work where ``--output`` could not be written after it, or is a file that is read."""
     if path is None:
-        if overwrite:
+        if arguments.overwrite:
             raise ValueError("--overwrite: expected --output too, whose file it replaces")
         return
     if suffixes and not path.lower().endswith(tuple(suffixes)):
         raise ValueError(f"--output: expected a file that ends in {' or '.join(suffixes)}; got {path}")
-    if not overwrite and Path(path).is_file():
-        raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
+    if Path(path).is_file():
+        if not arguments.overwrite:
+            raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
+        if any(os.path.isfile(file) and os.path.samefile(file, path) for file in arguments.files):
+            raise ValueError(f"--output: expected another file than those that are read; got {path}")
     _check_folder("--output", path)
 
 

@@ -17,7 +17,7 @@ from torchclusteval.labels.vocabulary import Vocabulary
 
 def run(arguments: argparse.Namespace) -> str:
     """The consensus of all columns: write it, and say how far they agree."""
-    check_label_file(arguments.label_file, arguments.overwrite)
+    check_label_file(arguments)
     asked = parse_selection(arguments)
     held, rows = hold_table(asked, {"--start": arguments.start}, row_names=arguments.label_file is not None)
     held = list(dict.fromkeys(held))  # --columns may name the start too

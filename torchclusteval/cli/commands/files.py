@@ -1,5 +1,6 @@
 """Files that commands write: labels, one row an item, as CSV or Parquet by the suffix; pictures."""
 
+import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,9 +40,10 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
     return [Written(rows.name, numbers, places, names_rows=rows.name != id_column)]
 
 
-def check_label_file(path: str | None, overwrite: bool) -> None:
+def check_label_file(arguments: argparse.Namespace) -> None:
     """Raise before the work where the file could not be written after it."""
-    check_output(path, overwrite, _SUFFIXES)
+    path = arguments.label_file
+    check_output(arguments, path, _SUFFIXES)
     if path is not None and path.lower().endswith(".parquet"):
         import_optional("pyarrow.parquet", "cli")
 

@@ -19,7 +19,7 @@ from torchclusteval.scoring.matching import match, matched_scores
 
 def run(arguments: argparse.Namespace) -> str:
     """Rename, write, and say what was matched."""
-    check_label_file(arguments.label_file, arguments.overwrite)
+    check_label_file(arguments)
     asked = parse_selection(arguments)
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
     given = given_labels(asked, clusterings, truth)

@@ -16,7 +16,7 @@ from torchclusteval.reports import LIKE_NONE, REPORTED, ranking_measure, read_cl
 
 def run(arguments: argparse.Namespace) -> str:
     """Read, score and write the page."""
-    check_output(arguments.page, arguments.overwrite, (".html", ".htm"))
+    check_output(arguments, arguments.page, (".html", ".htm"))
     import_optional("matplotlib.figure", "plots")
     measures = list(select([*REPORTED] if arguments.measures is None else parse_list(arguments.measures)))
     sort = None if arguments.sort is None else parse_measure(arguments.sort, "--sort").name

@@ -120,7 +120,9 @@ class PartsTable(Table):
 def _parts(path: str, asked: Selection) -> Table:
     names = [name for name in os.listdir(path) if not name.startswith(("_", "."))]
     files = [os.path.join(path, name) for name in in_natural_order(names)]
-    files = [file for file in files if os.path.isfile(file)]
+    files, folders = [file for file in files if os.path.isfile(file)], [x for x in files if os.path.isdir(x)]
+    if files and folders:
+        raise ValueError(f"{path}: expected a directory of files; got one with {folders[0]}, a directory, too")
     if not files:
         raise ValueError(f"{path}: expected a file, or a directory of files of labels; got one without files")
     return PartsTable(path, [open_table(file, asked, is_table=True) for file in files])

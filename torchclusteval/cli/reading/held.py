@@ -195,6 +195,11 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
+        if named and asked.join == "names":
+            print_note(
+                f"note: of these files {tables[named[0]].path} alone has names of rows: files are joined by position "
+                "(--id COLUMN says which column of the others holds them)"
+            )
         return [None] * len(tables)
     keys = {place: _row_keys(columns[place][-1]) for place in named}
     if not all(isinstance(next(iter(part)), int) for part in keys.values()):
