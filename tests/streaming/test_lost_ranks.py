@@ -115,6 +115,7 @@ def test_states_that_differ_are_refused(tmp_path: Path) -> None:
         + "    state['reduced']['state'] = accumulator.state_dict()\n"
         + "    state['reduced']['state'].pop('names'), state['reduced']['state'].pop('settings')\n"
         + "fresh.load_state_dict(state)\ntry:\n    fresh.all_reduce()\nexcept ValueError as error:\n    print(error)\n"
+        + "dist.barrier()\ndist.destroy_process_group()\n"
     )
     for process in start_group(2, str(script), str(tmp_path), "both"):
         status, output, errors = finish(process)

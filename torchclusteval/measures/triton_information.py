@@ -56,7 +56,7 @@ def _of_cell(a, b, n, one):  # fmt: skip
     """Shares ``(BLOCK,)`` of cells; ``one`` is 0 in lanes that have none."""
     area = a * b
     centred = (area >= n).to(tl.float64)  # E[d] is added in closed form
-    wide = (a - 1.0) * (b - 1.0) >= LEAST_MEAN * (n - 1.0)
+    wide = (a - 1.0) * (b - 1.0) >= (n - 1.0) * LEAST_MEAN
     rest = n - a - b
     low, high = tl.maximum(-rest - 1.0, 0.0), tl.minimum(a, b) - 1.0
     mode = tl.minimum(tl.maximum(tl.floor(area / (n + 1.0)), low), high)

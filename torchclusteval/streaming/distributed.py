@@ -90,14 +90,22 @@ def _exchange(group: Any) -> Iterator[None]:
             store.set(f"{place}/{own}/waits", "")
             came = [x for x in ranks if store.check([f"{place}/{x}"])]
             late = [x for x in ranks if x not in came or int(store.get(f"{place}/{x}")) < number]
-            end, here = time.monotonic() + _PATIENCE_S, [x for x in ranks if x not in late]
-            while not store.check([f"{place}/{x}/waits" for x in here]) and time.monotonic() < end:
-                time.sleep(0.05)
+            here = [x for x in ranks if x not in late]
+            _await(store, [f"{place}/{x}/waits" for x in here])
             missing = late or [x for x in here if not store.check([f"{place}/{x}/waits"])]
+            store.set(f"{place}/{own}/knows", "")
+            if own == ranks[0]:  # whose end may take the store from the others
+                _await(store, [f"{place}/{x}/knows" for x in here if x not in missing])
         who = f"from rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}" if missing else "in time"
         longer = "timeout= of init_process_group, --timeout MINUTES of a command"
         remedy = f"see its messages and start all ranks again; slow ranks need a longer time-out: {longer}"
         raise ConnectionError(f"group: expected an answer from every rank; got none {who} ({remedy})") from error
+
+
+def _await(store: Any, keys: list[str]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not store.check(keys) and time.monotonic() < end:
+        time.sleep(0.05)
 
 
 def all_reduce_sum(parts: list[Tensor], group: Any = None, maximum: bool = False) -> list[Tensor]:
