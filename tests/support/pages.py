@@ -80,7 +80,7 @@ def blocks(page: Path) -> list[Block]:
 
 def names_after(page: Path, name: str) -> dict[str, Any]:
     """The names of Python after the named blocks of a page up to one of them; none that is a script runs."""
-    names: dict[str, Any] = {"__name__": "page"}
+    names: dict[str, Any] = {"__name__": __name__}  # of a module that torch 2.11 can import
     for block in blocks(page):
         if block.name and "as script" not in block.said:
             exec(compile(block.code, f"{page.name}, {block.name}", "exec"), names)
