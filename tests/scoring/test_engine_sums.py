@@ -103,6 +103,7 @@ def test_decimals() -> None:
         ({"precisions": 109}, r"sums\['precisions'\]: expected 36 to 108"),
         ({"classes_given_clusters": math.nan}, r"sums\['classes_given_clusters'\]: expected"),
         ({"clusters_given_classes": 0}, "sums: expected one mutual information from classes_given_clusters and"),
+        ({"n_cells": 13}, r"sums\['n_cells'\]: expected 4 to 12"),
         ({"n_cells": 7.5}, r"sums\['n_cells'\]: expected a whole number; got 7.5"),
         ({"squares": None}, r"sums\['squares'\]: expected a number; got None"),
         ({"recalls": "many"}, r"sums\['recalls'\]: expected a number; got 'many'"),
@@ -121,6 +122,11 @@ def test_logarithms_of_another_base(base: int) -> None:
     of_base = {name: x / math.log(base) for name, x in sums.items() if "_given_" in name}
     with pytest.raises(ValueError, match=r"sums: .* \(the logarithm is the natural one"):
         tce.evaluate_sums(r, c, sums | of_base, "nmi")
+
+
+def test_more_cells_than_items() -> None:
+    with pytest.raises(ValueError, match=r"sums\['n_cells'\]: expected 3 to 4, "):
+        tce.evaluate_sums([2, 1, 1], [2, 1, 1], {"n_cells": 5}, "purity")
 
 
 def test_wrong_sizes() -> None:

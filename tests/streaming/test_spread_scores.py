@@ -82,16 +82,17 @@ def share(rank: int, ranks: int) -> list[range]:
 def refusals() -> dict[str, str]:
     group, rank, found = dist.group.WORLD, dist.get_rank(), dict[str, str]()
 
-    def refused(name: str, measures: Any, **options: Any) -> None:
+    def refused(name: str, measures: Any, zero_division: float | None = None, **options: Any) -> None:
         by = [0, 1, 1] if name == "groups" else None
         accumulator = tce.ContingencyAccumulator(**options).update([0, 1, 1], [0, 0, 1], by=by)
         with pytest.raises(ValueError, match="expected") as error:
-            accumulator.scores(measures, group=group)
+            accumulator.scores(measures, group=group, zero_division=zero_division)
         found[name] = str(error.value)
 
     refused("matching", ["ari", "nca"])
     refused("cells of a user", tce.Measure(name="user", family="pairs", function=_reads_cells, range=(0, 9)))
     refused("other measures", "ari" if rank else "ami")
+    refused("other values of 0/0", "muc_f", zero_division=float(rank > 0))
     refused("groups", "ari")
     refused("single noise", "ari", noise_label=0, noise="singletons")
     return found
@@ -161,6 +162,7 @@ def test_all_ranks_refuse_the_same(found: list[dict[str, Any]]) -> None:
         "matching": ["'nca'", "all cells in one place", "all_reduce"],
         "cells of a user": ["'user'", "all cells in one place"],
         "other measures": ["measures", "rank 0", "rank 1" if len(found) == 2 else "ranks 1, 2, 3"],
+        "other values of 0/0": ["zero_division", "rank 0", "rank 1" if len(found) == 2 else "ranks 1, 2, 3"],
         "groups": ["groups of items", "all_reduce"],
         "single noise": ["singletons", "all_reduce"],
     }.items():

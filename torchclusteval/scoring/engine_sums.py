@@ -132,6 +132,8 @@ def _check(given: Mapping[str, int | float], tables: ContingencyTables) -> None:
     least = {"n_cells": max(classes, clusters) if n else 0, "squares": max(squares[0] / clusters, squares[1] / classes)}
     least |= {"precisions": n / classes, "recalls": n / clusters}
     whole_items = tables.is_integer and n > 0
+    if whole_items:
+        most["n_cells"] = min(most["n_cells"], n)
     least["majority_of_clusters"] = max(n / classes, clusters if whole_items else 0)
     least["majority_of_classes"] = max(n / clusters, classes if whole_items else 0)
     if isinstance(given.get("n_cells", 0), float):

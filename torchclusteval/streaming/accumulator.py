@@ -371,7 +371,8 @@ class ContingencyAccumulator:
         if ranks is None:
             tables = self.tables()
         else:
-            counts_sum = self._agree(group, ranks, measures=tuple(measure.name for measure in chosen))
+            names = tuple(measure.name for measure in chosen)
+            counts_sum = self._agree(group, ranks, measures=names, zero_division=zero_division)
             tables = (self._all() if counts_sum else self._state).spread(group)
             tables.names = self._names
         return evaluate_tables(tables, measures, zero_division=zero_division)
