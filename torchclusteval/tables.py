@@ -24,6 +24,7 @@ from torchclusteval.common.warn import warn
 from torchclusteval.counting import dispatch
 from torchclusteval.counting import groups as listed_groups
 from torchclusteval.counting.by_group import count_by_group
+from torchclusteval.counting.cpu import GuessedWrongError
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
@@ -141,11 +142,14 @@ class ContingencyTables:
         return cls._count(labels_true, labels_pred, LabelOptions.of(options))
 
     @classmethod
-    def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
+    def _count(
+        cls, labels_true: Any, labels_pred: Any, options: LabelOptions, guess: bool = True
+    ) -> "ContingencyTables":
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = encode(labels_true, labels_pred, options, margins=True, void=True)
+        guess = guess and options.by is None and options.layout != "sparse"
+        pair = encode(labels_true, labels_pred, options, margins=True, void=True, guess=guess)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
             groups = read_groups(options, pair)
@@ -154,7 +158,10 @@ class ContingencyTables:
             sizes = (True, True) if packed else sizes
         else:
             layout = dispatch.resolve_layout(options.layout, pair, may_sync=options.validate)
-            cells = dispatch.count_dense(pair) if layout == "dense" else dispatch.count_sparse(pair)
+            try:
+                cells = dispatch.count_dense(pair) if layout == "dense" else dispatch.count_sparse(pair)
+            except GuessedWrongError:
+                return cls._count(labels_true, labels_pred, options, guess=False)
             parts = separate(cells, pair)
         return cls._of(parts)._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 
