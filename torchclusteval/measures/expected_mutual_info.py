@@ -9,10 +9,12 @@ Three facts make this exact and fast:
 
 * probabilities are products of ratios of neighbours, normalised by their own sum, so no log-factorial is ever
   subtracted from another;
-* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and where the mean is
-  large a series in moments takes the place of the window (:mod:`torchclusteval.measures.hypergeometric_means`);
-* in windows where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
-  in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
+* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), every fourth term
+  gives the same mean where the variance is large, and where the mean is large a series in moments takes the place of
+  the window (:mod:`torchclusteval.measures.hypergeometric_means`);
+* windows of groups of at most half of the items begin at ``M = 0``, so that all pairs share their logarithms. In the
+  other windows, where little may be uncertain, the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]``
+  is added in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
 
 Up to `FEW_ITEMS` items the products run over the whole support, which needs fewer calls than a window; which way is
 taken depends on the pair and ``n`` alone. Lists of pairs of sizes are prepared on the host; windows of more items run
@@ -66,8 +68,9 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
         if sizes.is_floating_point() or sizes.is_complex():
             raise ValueError(f"{name}: expected integers; got {sizes.dtype}")
     batch = class_sizes.shape[:-1]
-    if class_sizes.is_cpu and not batch and 0 < len(class_sizes) <= FEW_GROUPS and 0 < len(cluster_sizes) <= FEW_GROUPS:
-        return _emi_of_small_table(class_sizes, cluster_sizes)
+    groups = class_sizes.shape[-1], cluster_sizes.shape[-1]
+    if class_sizes.is_cpu and batch.numel() == 1 and 0 < min(groups) <= max(groups) <= FEW_GROUPS:
+        return _emi_of_small_table(class_sizes.reshape(-1), cluster_sizes.reshape(-1)).reshape(batch)
     rows = class_sizes.long().reshape(batch.numel(), class_sizes.shape[-1])
     columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])
     if 0 in (*rows.shape, columns.shape[1]):
@@ -256,7 +259,7 @@ def _of_few_items(a: Array, b: Array, n: Array | float, device: torch.device = _
 
 
 def _of_halves(step: int, a: Array, b: Array, n: Array, device: torch.device) -> Array:
-    """Values of pairs of sizes of at most half of the items, by windows that begin at 0."""
+    """Values of pairs of sizes of at most half of the items, by every ``step``-th term of windows from 0 on."""
     area = a * b
     terms = np.ceil(np.minimum(np.minimum(a, b), np.floor(area / (n + 1)) + _reach(a, b, n) + 1) / step)
     columns = [a, b, a + b - (n + 1), np.log(area / n), terms]
@@ -309,7 +312,7 @@ def _narrow_means(mean: Any, columns: list[Array], terms: Array, device: torch.d
     """Means ``(P,)`` by a function of a width and columns, in pieces of about equal numbers of terms."""
     on_host, width = device.type == "cpu", int(terms.max())
     if on_host and len(terms) * width <= SMALL_PIECE_TERMS:
-        return mean(width, *columns)  # type: ignore[no-any-return]
+        return mean(width, *columns)
     retain_freed_memory()
     order = np.argsort(terms, kind="stable")
     ordered = np.stack(columns)[:, order]
@@ -356,9 +359,9 @@ def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms:
 def _means_from_zero(step: int, width: int, a: Any, b: Any, least: Any, log_mean: Any, terms: Any) -> Any:
     """Means ``(P,)`` of ``log(M + 1) - log_mean`` over ``terms`` values of M from 0 on.
 
-    One logarithm a row serves all pairs.
-    Every fourth value gives the same, where the variance v is large: M is a sum of independent indicators, so that its
-    characteristic function at a quarter of a turn, which is the difference, is below exp(-v).
+    One logarithm a row serves all pairs. Every fourth value gives the same mean where the variance v is large: M is a
+    sum of independent indicators, so that its characteristic function at a quarter of a turn, which is what that adds,
+    is below exp(-v).
     """
     xp, k = _rows(width, a)
     k *= step
