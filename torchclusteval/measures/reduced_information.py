@@ -392,7 +392,7 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     left = (~(rises | falls)).nonzero()[0]
     if len(left) <= FEW_PROBLEMS:
         for problem in left:
-            urn = urns.restricted(problem[None])
+            urn = urns.restricted(np.array([problem]))
             lowest[problem] = brentq(
                 lambda x, urn=urn: _slopes(urn, np.array([x])).item(), -limit, limit, xtol=TOLERANCE
             )
