@@ -251,15 +251,8 @@ def shortest_urn_code(kinds: int, sizes: tuple[int, ...], cells: tuple[int, ...]
         drawn = [math.log1p(k / (kinds * a)) for size in sizes for k in range(size)]
         return math.fsum([*drawn, *(-math.log1p(k / a) for size in cells for k in range(size))])
 
-    low, high = -math.log(1e4), math.log(1e4)
-    points = [low + (high - low) * i / 60 for i in range(61)]
-    at = min(range(61), key=lambda i: length(points[i]))
-    low, high = points[max(at - 1, 0)], points[min(at + 1, 60)]
-    golden = (math.sqrt(5) - 1) / 2
-    for _ in range(45):
-        first, second = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, second) if length(first) <= length(second) else (first, high)
-    return min(length(x) for x in (low, high, points[0], points[60]))
+    end = math.log(1e4)
+    return min(length(x) for x in (*association.least(length, end, (math.sqrt(5) - 1) / 2, 60, 45), -end, end))
 
 
 def asymmetric(information: Measure) -> Measure:
