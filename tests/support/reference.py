@@ -205,14 +205,16 @@ def number_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> int:
     return rest(rows[0], columns, ())
 
 
-def estimated_log_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
-    def log_binomial(x: int, alpha: float) -> float:
-        return math.lgamma(x + alpha) - math.lgamma(alpha) - math.lgamma(x + 1)
+def estimated_log_tables(rows: Sequence[int], columns: Sequence[int], gamma: Any = math.lgamma, one: Any = 1) -> Any:
+    """With the digits of ``gamma``, the logarithm of the gamma function, and of ``one``."""
+
+    def log_binomial(x: int, alpha: Any) -> Any:
+        return gamma(x + alpha) - gamma(alpha) - gamma(x + 1)
 
     n, m, squares = sum(rows), len(rows), sum(x * x for x in columns)
     if squares == n:
         return math.log(math.factorial(n)) - sum(math.log(math.factorial(x)) for x in rows)
-    alpha = (n**2 - n + (n**2 - squares) / m) / (squares - n)
+    alpha = (n**2 - n + one * (n**2 - squares) / m) / (squares - n)
     of_rows, of_columns = (sum(log_binomial(x, a) for x in side) for side, a in ((rows, alpha), (columns, m)))
     return of_rows + of_columns - log_binomial(n, m * alpha)
 
