@@ -83,7 +83,7 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
     )
     of_missed = (missed - 1, all_missed - missed, sizes - missed, others - (all_missed - missed))
     ss, sd, ds, dd = ((x + sum_reproducible(missed * y)) * 0.5 for x, y in zip(of_cells, of_missed, strict=True))
-    return ss, sd, ds, dd
+    return ss if tables.is_integer else tables._as_of_items(ss, ss, "pair measures"), sd, ds, dd
 
 
 @measure(
