@@ -64,20 +64,6 @@ def test_evaluating_with_another_value_for_zero_division() -> None:
         tce.evaluate(*pixels, "seg", zero_division=2.0)
 
 
-def test_what_the_sides_exchanged_give() -> None:
-    """``swapped`` names the measure itself only if symmetric, and None only if no measure is its partner."""
-    generator = torch.Generator().manual_seed(3)
-    pixels = torch.randint(0, 5, (2, 60, 40), generator=generator)
-    other = pixels[1] * 3 % 8
-    pixels[1] = torch.where(torch.rand(60, 40, generator=generator) < 0.7, pixels[0], other)  # objects match
-    tables = ContingencyTables.from_labels(*pixels, absent_true=0, absent_pred=0)
-    here, there = ({name: row(x) for name, row in ROWS.items()} for x in (tables, tables.mT))
-    for name, row in ROWS.items():
-        equal = [other for other in ROWS if torch.allclose(there[other], here[name], rtol=1e-9)]
-        assert (row.swapped in equal) if equal else row.swapped is None, (name, equal)
-        assert (name in equal) == (row.swapped == name), name
-
-
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_known_values(case: dict[str, Any], layout: str) -> None:
