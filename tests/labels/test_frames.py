@@ -80,6 +80,8 @@ def test_names_of_one_kind_of_columns_and_without_names() -> None:
         tce.evaluate(numbers, numbers[["b", "a"]])
     with pytest.raises(ValueError, match=r"labels_pred: expected clusterings of one shape"):
         tce.evaluate([0, 1], {"a": [0, 1], "b": [0]})
+    with pytest.raises(ValueError, match=r"got \(2, 1\) \(flatten images, or stack them in an array \(B, H, W\) with"):
+        tce.evaluate([[0], [1]], {"a": [[0], [1]]}, item_dims=2)
     with pytest.raises(ValueError, match="item_dims: expected None or 1 with labels_true as columns"):
         tce.evaluate(numbers, numbers, item_dims=2)
     with pytest.raises(ValueError, match="labels_pred: expected at least one clustering"):

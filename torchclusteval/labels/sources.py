@@ -244,7 +244,9 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
     shapes = [source.shape for source in sources]
     if any(len(shape) != 1 or shape != shapes[0] for shape in shapes):
         got = ", ".join(map(str, shapes[:4]))
-        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
+        images = "flatten images, or stack them in an array (B, H, W) with item_dims=2"
+        remedy = images if len({len(shape) for shape in shapes} - {1}) == 1 else "pad, use mask"
+        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} ({remedy})")
     indexes = tuple(index for source in sources for index in source.indexes)
     values: list[Any] = [source.values for source in sources]
     kinds = {(x.dtype, x.device) if isinstance(x, Tensor) else x.dtype for x in values}
