@@ -332,6 +332,9 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
 def _from_arrow(x: Any, name: str) -> LabelSource:
     arrow = import_optional("pyarrow", "cli")
     index = index_columns(getattr(x, "schema", None))
+    indexes: tuple[Any, ...] = ()
+    if index and hasattr(x, "select"):  # a table that pandas wrote
+        indexes = (x.select([level for level in index if isinstance(level, str)]).to_pandas().index,)
     try:
         if not isinstance(x, (arrow.Array, arrow.ChunkedArray)):
             x = arrow.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else arrow.array(x)
@@ -342,7 +345,7 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
     columns = {i: column for i, column in enumerate(x.flatten()) if keys[i] not in index}
     read = [read_arrow(column, f"{name}[{keys[i]!r}]") for i, column in columns.items()]
-    return _join(read, tuple(keys[i] for i in columns), name)
+    return replace(_join(read, tuple(keys[i] for i in columns), name), indexes=indexes)
 
 
 def index_columns(schema: Any) -> list[Any]:
