@@ -36,6 +36,7 @@ POPULATIONS = {
     "items": "more items of the same classes",
     "classes": "more classes (entities) like these, with their items",
     "groups": "more groups of items like these",
+    "documents": "more documents like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
 FEW_WRONG, FEW_JOINED = 3, 10  # classes with an error, and with a right pair, below which an interval says little
