@@ -88,12 +88,13 @@ def bootstrap(
     Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife; Praestgaard
         and Wellner (1993), exchangeable weights.
     Coverage: share of 95 % intervals that hold the mean score of samples of the same size
-        (``benchmarks/bootstrap_coverage.py``). Draws of classes: .91 to .98 from two classes with an error on. Draws of
-        items (percentile / basic / BCa), 2000 samples of 3 x 3 tables, 1000 resamples, adjusted Rand, V-measure, purity, BCubed F and VI. Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
-        .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
-        .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
-        apart and an interval of width 0. Independent sides: 1000 items .88-.96 / .84-.94 / .90-.94, except the
-        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+        (``benchmarks/bootstrap_coverage.py``). Draws of classes: .91 to .98 from two classes with an error on. Draws
+        of items (percentile / basic / BCa), 2000 samples of 3 x 3 tables, 1000 resamples, adjusted Rand, V-measure,
+        purity, BCubed F and VI. Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items .89-.95 / .92-.94 /
+        .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items .94-.96 / .93-.95 /
+        .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item apart and an interval of
+        width 0. Independent sides: 1000 items .88-.96 / .84-.94 / .90-.94, except the V-measure, which sits at its
+        least value 0: percentile and BCa intervals never hold it, basic ones do.
     Limits: tables of items drawn again look less noisy than the population, so measures of information and of overlap
         are biased towards agreement where counts are small; ``bias`` shows it (that of classes is taken out, and 0).
         Use permutations, not an interval, to tell a score from chance.
