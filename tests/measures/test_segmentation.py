@@ -308,6 +308,10 @@ def test_objects_in_the_void(options: dict[str, Any]) -> None:
         true, pred = (x.reshape(-1, 6, 10) for x in (true, pred))
     tables = ContingencyTables.from_labels(true, pred, **NO_OBJECT, **asked)
     assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12)
+    if options.keys() <= {"num_classes", "num_clusters", "validate"}:
+        chunks = [(true[:, :25], pred[:, :25]), (true[:, 25:], pred[:, 25:])]
+        stream = tce.evaluate_stream(chunks, ["panoptic_quality"], **NO_OBJECT, **options)
+        assert stream["panoptic_quality"].tolist() == pytest.approx(expected, abs=1e-12)
     pooled = 2 * sum(x for x, *_ in sums) / sum(a + b for _, a, b in sums)
     assert tce.pooled(tables, ["panoptic_quality"])["panoptic_quality"].item() == pytest.approx(pooled, abs=1e-12)
     matched = tce.match(tables).tables

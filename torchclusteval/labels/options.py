@@ -109,6 +109,11 @@ class LabelOptions:
         return cls(**options)
 
     @property
+    def has_void(self) -> bool:
+        """Whether ignored items are counted for the clusters that they are in, next to the tables."""
+        return self.ignore_index is not None and self.absent_pred is not None
+
+    @property
     def of_partitions(self) -> dict[str, Any]:
         """Those given that say what a partition is, but for the mask."""
         given = {name: getattr(self, name) for name in ("noise_label", "noise", "absent_pred", "item_dims")}

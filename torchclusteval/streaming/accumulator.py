@@ -184,7 +184,7 @@ class ContingencyAccumulator:
             validate=self._options.validate and checks,
             device=place,
         )
-        return encode(labels_true, labels_pred, options, margins=True), options
+        return encode(labels_true, labels_pred, options, margins=True, void=True), options
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
