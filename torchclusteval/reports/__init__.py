@@ -95,7 +95,7 @@ def report(
         title: of the page.
         n_resamples: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
             more, and take them.
-        confidence_level: of intervals; two clusterings are told apart if their p-value (Holm's correction) is below one minus this.
+        confidence_level: of intervals; one minus this is the level of the tests, after Holm's correction.
         rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
         resample: what is drawn where there are no groups, ``"items"`` or ``"classes"``, as in ``bootstrap``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
