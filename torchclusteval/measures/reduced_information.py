@@ -413,10 +413,13 @@ def _slopes(urns: Urns, log_a: Array) -> Array:
     from scipy.special import digamma
 
     own = urns.b(log_a)
-    x, b, before = urns.size, own[urns.place], digamma(own)[urns.place]
-    middle = np.maximum(b, LARGE) - 0.5
-    series = np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24
-    return urns.sums(b * np.where(b < LARGE, digamma(x + b) - before, series))
+    x, b = urns.size, own[urns.place]
+    rise = digamma(x + b) - digamma(own)[urns.place]
+    if own.max(initial=0) >= LARGE:
+        middle = np.maximum(b, LARGE) - 0.5
+        series = np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24
+        rise = np.where(b < LARGE, rise, series)
+    return urns.sums(b * rise)
 
 
 @cached_on_tables
