@@ -294,7 +294,8 @@ A person knows the true classes of some items, all items of each such class; the
 the others is a missing label. They are other classes' items, so a cluster that takes one
 in is wrong. Measures are precision, recall and F of pairs (pair_f), of BCubed by class
 (bcubed_f) and of whole clusters (exact_cluster_f), with standard errors of drawing the
-classes; a difference has that of both clusterings on the same classes.
+classes and 95 % intervals from them (Student's t; too short below 30 classes). With
+--against, the difference of both clusterings on the same classes, with its error and p.
 """,
     ),
     command(
@@ -350,9 +351,10 @@ examples:
   torchclusteval report runs.csv --exclude id --output report.html
 
 One page of HTML, which needs no network: what was read and left out, the ranking with
-intervals, which differences from the best are real, the agreement of the clusterings,
-the matched table of the best one, its weakest classes and clusters, and which of its
-clusters the others have too. Without --truth clusterings are ranked by how well they
+intervals, which clusterings are told apart from the best (their p-value after Holm's
+correction is below 0.05, and the interval of the difference leaves out 0), the
+agreement of the clusterings, the matched table of the best one, its weakest classes and
+clusters, and which of its clusters the others have too. Without --truth clusterings are ranked by how well they
 agree with the others. Of many clusterings the 200 best have intervals, and the 60 best
 are compared with each other.
 """,
