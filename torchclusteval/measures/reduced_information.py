@@ -43,7 +43,7 @@ BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
 _CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
-TOLERANCE = 1e-11  # of log a; the code length changes by its square
+TOLERANCE = 1e-9  # of log a; the code length changes by its square
 LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
 FEW_PROBLEMS = 24  # up to this many one after another is faster
 MOST_STATES = 1 << 12  # cells of the array that counts exactly
@@ -413,10 +413,13 @@ def _slopes(urns: Urns, log_a: Array) -> Array:
     from scipy.special import digamma
 
     own = urns.b(log_a)
-    x, b, before = urns.size, own[urns.place], digamma(own)[urns.place]
-    middle = np.maximum(b, LARGE) - 0.5
-    series = np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24
-    return urns.sums(b * np.where(b < LARGE, digamma(x + b) - before, series))
+    x, b = urns.size, own[urns.place]
+    rise = digamma(x + b) - digamma(own)[urns.place]
+    if own.max(initial=0) >= LARGE:
+        middle = np.maximum(b, LARGE) - 0.5
+        series = np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24
+        rise = np.where(b < LARGE, rise, series)
+    return urns.sums(b * rise)
 
 
 @cached_on_tables
