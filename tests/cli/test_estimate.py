@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 import torchclusteval as tce
@@ -59,6 +61,10 @@ def test_estimates(run: Any, file: str, sample: Any, tmp_path: Path, how: str) -
         record = tce.estimate_from_sample(tables[row["clustering"]], given)[row["measure"]]
         assert row["estimate"] == pytest.approx(record.estimate.item(), rel=1e-12)
         assert row["standard_error"] == pytest.approx(record.standard_error.item(), rel=1e-12)
+        if row["standard_error"]:  # else no sampled class differs from the others
+            ends = scipy.stats.t.interval(0.95, 7, row["estimate"], row["standard_error"])
+            assert [row["low"], row["high"]] == pytest.approx([*np.clip(ends, 0, 1)], rel=1e-12)
+        assert (row["low"] is None) == (not row["standard_error"])
     rows = run(*asked, "--against", "rules", "--measures", "pair_f").json["estimates"]
     other = tce.estimate_from_sample(tables["model"], given, against=tables["rules"])["pair_f"]
     assert other.difference is not None
@@ -66,6 +72,8 @@ def test_estimates(run: Any, file: str, sample: Any, tmp_path: Path, how: str) -
     assert [row["clustering"] for row in rows] == ["model"]
     assert rows[0]["difference"] == pytest.approx(other.difference.item(), rel=1e-12)
     assert rows[0]["difference_error"] == pytest.approx(other.difference_error.item(), rel=1e-12)
+    p = 2 * scipy.stats.t.sf(abs(rows[0]["difference"] / rows[0]["difference_error"]), 7)
+    assert rows[0]["p"] == pytest.approx(p, rel=1e-12)
 
 
 def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
@@ -80,7 +88,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
         ("e1,1_0\n", "weights.csv: line 1: expected a positive number after 'e1'; got '1_0'"),
         ("e5,1\ne1,1_0\n", "weights.csv: line 2: expected a positive number; got '1_0'"),
         ("e5,1\ne1,inf\n", "weights.csv: line 2: expected a positive number; got 'inf'"),
-        ("e5,1\ne1,NA\n", "weights.csv: line 2: expected a positive number; got 'none'"),
+        ("e5,1\ne1,NA\n", "weights.csv: line 2: expected a positive number; got a missing one"),
         ("".join(f"e{x},0\n" for x in range(30)), "weights.csv: line 1: expected a positive number; got '0'"),
     ):
         weights.write_text(text)
@@ -110,19 +118,8 @@ def test_noise_stays_in_the_sample(run: Any, tmp_path: Path) -> None:
     """By hand: of the pairs of c1 and c2 one of two is found, as an item of c1 is in no cluster."""
     path = tmp_path / "noise.csv"
     path.write_text("truth,a\nc1,1\nc1,-1\nc2,2\n,3\nc2,2\n")
-    asked = [
-        "estimate",
-        str(path),
-        "--truth",
-        "truth",
-        "--weights",
-        "uniform",
-        "--noise-label",
-        "-1",
-        "--format",
-        "json",
-    ]
-    rows = {row["measure"]: row["estimate"] for row in run(*asked).json["estimates"]}
+    asked = ["--truth", "truth", "--weights", "uniform", "--noise-label", "-1", "--format", "json"]
+    rows = {row["measure"]: row["estimate"] for row in run("estimate", str(path), *asked).json["estimates"]}
     assert (rows["pair_precision"], rows["pair_recall"]) == (1.0, 0.5)
 
 

@@ -64,20 +64,6 @@ def test_evaluating_with_another_value_for_zero_division() -> None:
         tce.evaluate(*pixels, "seg", zero_division=2.0)
 
 
-def test_what_the_sides_exchanged_give() -> None:
-    """``swapped`` names the measure itself only if symmetric, and None only if no measure is its partner."""
-    generator = torch.Generator().manual_seed(3)
-    pixels = torch.randint(0, 5, (2, 60, 40), generator=generator)
-    other = pixels[1] * 3 % 8
-    pixels[1] = torch.where(torch.rand(60, 40, generator=generator) < 0.7, pixels[0], other)  # objects match
-    tables = ContingencyTables.from_labels(*pixels, absent_true=0, absent_pred=0)
-    here, there = ({name: row(x) for name, row in ROWS.items()} for x in (tables, tables.mT))
-    for name, row in ROWS.items():
-        equal = [other for other in ROWS if torch.allclose(there[other], here[name], rtol=1e-9)]
-        assert (row.swapped in equal) if equal else row.swapped is None, (name, equal)
-        assert (name in equal) == (row.swapped == name), name
-
-
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_known_values(case: dict[str, Any], layout: str) -> None:
@@ -322,6 +308,10 @@ def test_objects_in_the_void(options: dict[str, Any]) -> None:
         true, pred = (x.reshape(-1, 6, 10) for x in (true, pred))
     tables = ContingencyTables.from_labels(true, pred, **NO_OBJECT, **asked)
     assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12)
+    if options.keys() <= {"num_classes", "num_clusters", "validate"}:
+        chunks = [(true[:, :25], pred[:, :25]), (true[:, 25:], pred[:, 25:])]
+        stream = tce.evaluate_stream(chunks, ["panoptic_quality"], **NO_OBJECT, **options)
+        assert stream["panoptic_quality"].tolist() == pytest.approx(expected, abs=1e-12)
     pooled = 2 * sum(x for x, *_ in sums) / sum(a + b for _, a, b in sums)
     assert tce.pooled(tables, ["panoptic_quality"])["panoptic_quality"].item() == pytest.approx(pooled, abs=1e-12)
     matched = tce.match(tables).tables
@@ -367,6 +357,11 @@ def test_one_object_in_the_void() -> None:
         assert [getattr(segmentation, f"{x}_quality")(tables).item() for x in ("panoptic", "recognition")] == [1, 1]
         half = ContingencyTables.from_labels(names([1] * 4 + [255, 0]), names([7] * 4 + [8, 8]), **options)
         assert segmentation.panoptic_quality(half).item() == pytest.approx(2 / 3)
+    for lacking in ("absent_true", "absent_pred"):  # one of them will do
+        own = {name: x for name, x in NO_OBJECT.items() if name != lacking}
+        expected = slow_panoptic([9 if x == 0 and lacking == "absent_true" else x for x in true], pred, 255)
+        value = tce.evaluate(true, pred, ["panoptic_quality"], **own)["panoptic_quality"].item()
+        assert value == pytest.approx(2 * expected[0] / sum(expected[1:]))
     gaps = ContingencyTables.from_labels(true, [*pred[:4], None, math.nan, 8, 8], **NO_OBJECT)
     assert segmentation.panoptic_quality(gaps).item() == pytest.approx(2 / 3)
     only = ContingencyTables.from_labels([255, 255], [7, 8], **NO_OBJECT)

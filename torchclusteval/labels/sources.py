@@ -66,6 +66,9 @@ def read_labels(labels: Any, name: str) -> LabelSource:
     if isinstance(labels, np.ndarray):
         return _from_array(labels, name)
     if isinstance(labels, Mapping):
+        if any(isinstance(run, (int, str, np.generic)) for run in labels.values()):
+            remedy = "of the same items on both sides: [labels[x] for x in items], as from node to community"
+            raise ValueError(f"{name}: expected clusterings by name; got a label by item (list the labels {remedy})")
         return _join([read_labels(run, f"{name}[{key!r}]") for key, run in labels.items()], tuple(labels), name)
     pandas = _pandas_of(labels)
     if pandas is not None:
@@ -244,7 +247,9 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
     shapes = [source.shape for source in sources]
     if any(len(shape) != 1 or shape != shapes[0] for shape in shapes):
         got = ", ".join(map(str, shapes[:4]))
-        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
+        images = "flatten images, or stack them in an array (B, H, W) with item_dims=2"
+        remedy = images if len({len(shape) for shape in shapes} - {1}) == 1 else "pad, use mask"
+        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} ({remedy})")
     indexes = tuple(index for source in sources for index in source.indexes)
     values: list[Any] = [source.values for source in sources]
     kinds = {(x.dtype, x.device) if isinstance(x, Tensor) else x.dtype for x in values}
@@ -330,6 +335,9 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
 def _from_arrow(x: Any, name: str) -> LabelSource:
     arrow = import_optional("pyarrow", "cli")
     index = index_columns(getattr(x, "schema", None))
+    indexes: tuple[Any, ...] = ()
+    if index and hasattr(x, "select"):  # a table that pandas wrote
+        indexes = (x.select([level for level in index if isinstance(level, str)]).to_pandas().index,)
     try:
         if not isinstance(x, (arrow.Array, arrow.ChunkedArray)):
             x = arrow.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else arrow.array(x)
@@ -340,14 +348,14 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
     columns = {i: column for i, column in enumerate(x.flatten()) if keys[i] not in index}
     read = [read_arrow(column, f"{name}[{keys[i]!r}]") for i, column in columns.items()]
-    return _join(read, tuple(keys[i] for i in columns), name)
+    return replace(_join(read, tuple(keys[i] for i in columns), name), indexes=indexes)
 
 
-def index_columns(schema: Any) -> list[str]:
-    """The columns of an Arrow schema that hold the index of a pandas object."""
+def index_columns(schema: Any) -> list[Any]:
+    """The columns of an Arrow schema that hold the index of a pandas object; mappings stand for ranges."""
     metadata = getattr(schema, "metadata", None) or {}
     known = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", [])
-    return [column for column in known if isinstance(column, str) and column in schema.names]
+    return [column for column in known if isinstance(column, dict) or column in schema.names]
 
 
 def _numbers_from_arrow(x: Any, name: str, *, turned: bool) -> np.ndarray:

@@ -5,6 +5,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -183,7 +184,7 @@ class ContingencyAccumulator:
             validate=self._options.validate and checks,
             device=place,
         )
-        return encode(labels_true, labels_pred, options, margins=True), options
+        return encode(labels_true, labels_pred, options, margins=True, void=True), options
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -375,7 +376,8 @@ class ContingencyAccumulator:
             counts_sum = self._agree(group, ranks, measures=names, zero_division=zero_division)
             tables = (self._all() if counts_sum else self._state).spread(group)
             tables.names = self._names
-        return evaluate_tables(tables, measures, zero_division=zero_division)
+        scores = evaluate_tables(tables, measures, zero_division=zero_division)
+        return replace(scores, labelled=self._options.of_partitions)
 
     def _sum(self, *states: State | None) -> State:
         total = self._empty()
@@ -425,7 +427,7 @@ class ContingencyAccumulator:
         """Replace the state by one that :meth:`state_dict` returned.
 
         Raises:
-            ValueError: the state is that of an accumulator with other options.
+            ValueError: the state is that of an accumulator with other options, or holds what is no count.
         """
         _expect_entries(state, None)
         parts, own = dict(state), self._settings() | {"by": None}
@@ -449,6 +451,7 @@ class ContingencyAccumulator:
         state = self._empty(groups)
         _expect_entries(parts, state.state_dict())
         state.load_state_dict(parts)
+        state.check()
         return state
 
     @_locked
@@ -467,7 +470,9 @@ class ContingencyAccumulator:
 
     def __repr__(self) -> str:
         sizes = f"num_classes={self._options.num_classes}, num_clusters={self._options.num_clusters}"
-        return f"ContingencyAccumulator({sizes}, batch_shape={tuple(self.batch_shape)}, device={str(self.device)!r})"
+        items = self.n_considered[..., None].flatten(len(self.batch_shape)).sum(-1).flatten().tolist()
+        shape = f"batch_shape={tuple(self.batch_shape)}, n_considered={max(items, default=0)}"
+        return f"ContingencyAccumulator({sizes}, {shape}, device={str(self.device)!r})"
 
     def _settings(self) -> dict[str, Any]:
         """What must be the same of accumulators that are summed; ``by`` None: it has no items."""
@@ -612,7 +617,8 @@ def evaluate_stream(
     if not came:
         message = "chunks: none came, so these are the scores of no items (an iterator is read only once)"
         warnings.warn(message, UserWarning, stacklevel=2)
-    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
+    scores = evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
+    return replace(scores, labelled=accumulator._options.of_partitions)
 
 
 def _arguments(chunk: Any) -> dict[str, Any]:

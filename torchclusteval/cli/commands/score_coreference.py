@@ -43,12 +43,14 @@ def run(arguments: argparse.Namespace) -> str:
     shares = coverages(measures, total.coverage.numpy())
     columns = {name: {**shares.get(name, {}), "score": value.numpy()} for name, value in total.items()}
     if arguments.confidence_level is not None or arguments.resamples is not None:
+        if len(read.documents) < 2:
+            raise ValueError("--resamples: expected at least two documents to draw from; got 1")
         options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
         with progress_bar("bootstrap") as progress:
             drawn = options.resample_by(
                 group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
-        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['groups']}")
+        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['documents']}")
         for name, value in total.items():
             low, high, _ = drawn.interval(name, value, None)
             columns[name] |= {"low": low.numpy(), "high": high.numpy()}

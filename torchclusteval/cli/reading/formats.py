@@ -25,6 +25,13 @@ def open_table(path: str, asked: Selection, *, is_table: bool) -> Table:
 
     ``is_table``: columns need names, so that text has a header.
     """
+    table, ids = _table(path, asked, is_table), asked.id_column
+    if ids is not None and ids in (*table.names, *table.levels):
+        table.name_rows(ids)
+    return table
+
+
+def _table(path: str, asked: Selection, is_table: bool) -> Table:
     if os.path.isdir(path):
         return _parts(path, asked)
     source = Source(path)
@@ -38,7 +45,7 @@ def open_table(path: str, asked: Selection, *, is_table: bool) -> Table:
     if is_numpy:
         return ArrayTable(path, load_arrays(source.all_bytes(), path))
     if kind is not None:
-        return ArrowTable(source, kind, asked)
+        return ArrowTable(source, kind)
     _check_suffix(source)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path}: expected UTF-8 text; got UTF-16 (save it as CSV in UTF-8)")
@@ -93,12 +100,15 @@ class PartsTable(Table):
     def __init__(self, path: str, parts: Sequence[Table]) -> None:
         first = parts[0]
         for part in parts[1:]:
-            if {*part.names} != {*first.names} or part.row_names != first.row_names:
+            numbered = part.is_range or first.is_range
+            if {*part.names} != {*first.names} or (part.row_names != first.row_names and not numbered):
                 alone = sorted({*part.names} ^ {*first.names})
                 got = f"{alone[0]!r} in one of them alone" if alone else "other names of rows"
                 raise ValueError(f"{part.path}: expected the columns of {first.path}; got {got}")
         self.path, self._parts = path, parts
         self.names, self.row_names, self.levels = first.names, first.row_names, first.levels
+        if any(part.row_names != first.row_names for part in parts):
+            self.row_names, self.levels = None, ()
         self._starts = [0]
 
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
