@@ -16,7 +16,7 @@ import torch
 
 from torchclusteval import MEASURES, ContingencyTables, Measure
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.reading.held import hold_files
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
@@ -50,7 +50,7 @@ def one_table(items: int, groups: int = 10) -> ContingencyTables:
 def read_clusterings(path: Path, truth: str, count: int) -> ContingencyTables:
     """The first clusterings of a CSV against its column ``truth``."""
     asked = Selection(files=[str(path)])
-    columns = {held.title: held.labels for held in hold_files(asked, with_truth=False)}
+    columns = {held.title: held.labels for held in hold_columns(asked)[0]}
     classes = columns.pop(truth)
     return ContingencyTables.from_labels(classes, dict(list(columns.items())[:count]))
 

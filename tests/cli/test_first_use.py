@@ -267,10 +267,11 @@ _REPLACE = ["score", "ids.csv", "--truth", "class", "--overwrite", "--output"]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["score", "ids.csv", "runs.csv"], "if one holds ids of the items: --id 'id'"),
-        (["score", "ids.csv", "runs.csv", "--truth", "class"], "the first of which has the truth alone"),
+        (["score", "ids.csv", "runs.csv"], "expected one column, the truth; got 2: 'id', 'class' (--truth COLUMN"),
+        (["score", "runs.csv", "ids.csv", "--truth", "x"], "2 files: --truth: expected a column that one of them has"),
+        (["score", "runs.csv", "runs.csv", "--truth", "run"], "got 'run' ('runs.csv:run' or 'runs.csv:run (2)'?)"),
         (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
-        (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are id, run, other)"),
+        (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are 'id', 'run', 'other')"),
         (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),
         (["score", "parts", "--truth", "run"], "one with parts/sub, a directory, too"),
         ([*_REPLACE, "ids.csv"], "--output: expected another file than those that are read; got ids.csv"),

@@ -100,7 +100,7 @@ def test_the_best_first(tmp_path: Path, run: Any) -> None:
     ("arguments", "message"),
     [
         (["--truth", "class", "--by", "doc"], "--by: expected a column that the file has; got 'doc' (did you mean"),
-        (["--by", "document"], "--by: expected one FILE with --truth COLUMN too"),
+        (["--by", "document"], "expected one column, the truth; got 3: 'class', 'km', 'other' (--truth COLUMN"),
         (["--truth", "class", "--by", "document"], "labels.csv: column 'document'"),
         (["--truth", "class", "--per", "group"], "--per: expected --by COLUMN too"),
     ],
@@ -205,7 +205,7 @@ def test_mistakes_of_difference(tmp_path: Path, error: Any) -> None:
     assert "--macro: expected --by COLUMN too" in error(*asked, "--macro")
     assert "--truth: expected a column" in error("difference", path, "--against", "km")
     assert "--against: expected a column" in error("difference", path, "--truth", "class")
-    assert "FILE: expected one table of labels; got 2 files" in error("difference", path, *asked[1:])
+    assert "--truth: expected a column of one file; got 'class' ('" in error("difference", path, *asked[1:])
     (tmp_path / "noise.csv").write_text("t,d,a,b\n" + "".join(f"{i % 2},{i // 4},{i % 3},-1\n" for i in range(8)))
     asked = ["difference", str(tmp_path / "noise.csv"), "--truth", "t", "--against", "b", "--noise-label", "-1"]
     assert "--by: expected at least two groups of items that count on both sides; got 0" in error(*asked, "--by", "d")

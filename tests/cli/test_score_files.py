@@ -198,6 +198,36 @@ def test_options_without_effect_are_refused(tmp_path: Path, error: Any) -> None:
         assert words in error(*asked)
 
 
+def test_files_as_people_have_them(tmp_path: Path, run: Any, error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows in different orders, the truth in any of the files, joined by ids; scores of scikit-learn."""
+    rng, ari = np.random.default_rng(0), sklearn.metrics.adjusted_rand_score
+    data: dict[str, Any] = {"cell": np.arange(60) * 7, "class": rng.choice(TEXT, 60), "donor": rng.integers(0, 3, 60)}
+    data |= {"leiden_0.5": np.where(rng.random(60) < 0.6, data["class"], "x")}
+    data |= {"kmeans": rng.integers(0, 4, 60), "kmeans again": rng.integers(0, 5, 60)}
+    monkeypatch.chdir(tmp_path)
+    for name in ("cell,class,donor", "cell,leiden_0.5,kmeans", "kmeans again,cell", "donor,kmeans"):
+        rows = [",".join(str(data[column][i]) for column in name.split(",")) for i in rng.permutation(60)]
+        Path(f"{name.split(',')[1]}.csv").write_text("\n".join([name.replace(" again", ""), *rows]) + "\n")
+    asked = ["--truth", "class", "--measures", "ari", "--format", "json", "--columns"]
+    titles = {"leiden_0.5": "leiden_0.5", "leiden_0.5.csv:kmeans": "kmeans", "cell.csv": "kmeans again"}
+    for files in (["class.csv", "leiden_0.5.csv", "cell.csv"], ["cell.csv", "leiden_0.5.csv", "class.csv"]):
+        shown = run("score", *files, *asked, "leiden_0.5,kmeans")
+        assert shown.err.endswith("joined by 'cell', which names each item once (--join position ignores it)\n")
+        expected = {title: pytest.approx(ari(data["class"], data[name]), abs=1e-12) for title, name in titles.items()}
+        assert {title: row["adjusted_rand"] for title, row in shown.scores.items()} == expected
+        (row, *_) = run("score", *files, *asked, "leiden*", "--by", "donor").json["scores"]
+        of_donors = [ari(*(data[name][data["donor"] == i] for name in ("class", "leiden_0.5"))) for i in range(3)]
+        assert row["adjusted_rand"] == pytest.approx(np.mean(of_donors), abs=1e-12)
+    (row,) = run("difference", *files[1:], *asked, "leiden*", "--against", "kmeans").json["scores"]
+    assert row["adjusted_rand"] == expected["leiden_0.5"]
+    page = ["--measures", "ari", "--resamples", "50", "--output", "a.html"]
+    assert "best by adjusted_rand is leiden_0.5" in run("report", *files[1:], *asked[:2], *page).out
+    assert "leiden_0.5.csv, class.csv" in Path("a.html").read_text()
+    assert "(there are 'leiden_0.5', 'kmeans', 'class', 'donor')" in error("score", *files[1:], *asked, "zzz")
+    said = run("score", "class.csv", "kmeans.csv", *asked, "kmeans").err
+    assert "of these files none has names of rows: files are joined by position (--id COLUMN" in said
+
+
 def test_options_of_text_are_named_where_they_have_no_effect(tmp_path: Path, run: Any) -> None:
     np.save(tmp_path / "a.npy", np.array([0, 0, 1]))
     (tmp_path / "b.csv").write_text("x;y\n1;2\n1;3\n2;4\n")

@@ -11,7 +11,8 @@ SCORE_PICTURES = ("scores", "chance", "table", "share", "flow")
 COMPARE_PICTURES = ("agreement", "flow", "transitions")
 
 FILE = option("files FILE", "a table of labels, as for score", nargs=1)
-TRUTH = option("--truth COLUMN", "the column of FILE that holds the truth", required=True)
+TRUTH = option("--truth COLUMN", "the column that holds the truth")
+TABLES = option("files FILE", "tables of labels, as for score", nargs="+")
 DEVICE = option("--device", "where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
 OVERWRITE = option("--overwrite", "let --output replace a file", action="store_true")
 PRINTING = (
@@ -68,16 +69,16 @@ READING = (
         "spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
         "an empty cell always is one, a quoted spelling never",
     ),
-    option("--id COLUMN", "the column that holds the names of rows (default: one without a name)"),
+    option("--id COLUMN", "the column that names the rows (default: one without a name, or ids that all FILEs have)"),
     HEADER,
 )
-LABELS = (*NOISE, MISSING, *READING)
 JOIN = option(
     "--join",
-    "files with names of rows have the same names, or take those that all have, or go by position",
+    "how several FILEs go together: all name the same rows (default), rows that all of them name, or by position",
     choices=("names", "shared", "position"),
     default="names",
 )
+LABELS = (*NOISE, MISSING, *READING, JOIN)
 ON_DUPLICATE = option(
     "--on-duplicate",
     "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
@@ -92,7 +93,7 @@ LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=prob
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
 
 OF_TABLES = (  # of difference, without a meaning for coreference
-    option("--truth COLUMN", "the column of FILE that holds the truth"),
+    TRUTH,
     option("--by COLUMN", "draw and exchange whole groups of items, those of each value of this column"),
     *CHOICE,
     IGNORE,
@@ -103,8 +104,8 @@ COMMANDS = (
     command(
         "score",
         "score clusterings in files against the truth",
-        option("files FILE", "one table of labels, or the truth and then clusterings", nargs="+"),
-        option("--truth COLUMN", "the column of FILE that holds the truth"),
+        option("files FILE", "tables of labels, joined by ids; without --truth the first is the truth", nargs="+"),
+        TRUTH,
         option(
             "--by COLUMN",
             "score the items of each value of this column (document, donor ...) by themselves; prints the "
@@ -123,7 +124,6 @@ COMMANDS = (
         *RANKING,
         IGNORE,
         *LABELS,
-        JOIN,
         option(
             "--confidence-level P",
             "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
@@ -152,6 +152,7 @@ examples:
   torchclusteval score cells.csv --truth type --by donor --per group
   torchclusteval score results.csv --truth class --columns kmeans --per class
   torchclusteval score results.csv --truth class --plot table.png --picture table
+  torchclusteval score cells.csv runs.csv --truth type --columns 'leiden_*'
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --resamples 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
@@ -170,8 +171,10 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
 Coreference (.conll) and items in several groups have commands of their own.
 
   A first column without a name (row names of pandas and R), or one cell more than
-  the header has, is no clustering: several FILEs that have names of rows are joined
-  by them. All but .npy, .npz and .txt need pyarrow: pip install 'torchclusteval[cli]'
+  the header has, is no clustering: several FILEs are joined by it, by --id or by the
+  first column that all have, where it names each row once. A column whose name is in
+  two FILEs is called FILE:COLUMN.
+  All but .npy, .npz and .txt need pyarrow: pip install 'torchclusteval[cli]'
 
 One FILE is read in blocks and need not fit in memory; torchrun's processes read a
 part each. Several FILEs, --by, --per, pictures of groups and the other commands hold
@@ -235,7 +238,7 @@ Which response is better: difference key.conll response.conll other.conll.
     command(
         "difference",
         "test clusterings against one of them on the same truth",
-        option("files FILE", "a table of labels, or the key and then responses of coreference (.conll)", nargs="+"),
+        option("files FILE", "tables of labels, or the key and then responses of coreference (.conll)", nargs="+"),
         option(
             "--against COLUMN",
             "the clustering that the others are compared with, on the same items, drawn again together; of "
@@ -297,11 +300,10 @@ classes; a difference has that of both clusterings on the same classes.
     command(
         "compare",
         "score clusterings in files against each other",
-        option("files FILE", "tables or lists of labels, as for score", nargs="+"),
+        TABLES,
         *CHOICE,
         option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
         *LABELS,
-        JOIN,
         PLOT,
         option(
             "--picture",
@@ -326,8 +328,8 @@ is closer to a truth: difference.
     command(
         "report",
         "write a page on clusterings: ranking, differences, agreement, weak groups",
-        FILE,
-        option("--truth COLUMN", "the column of FILE that holds the truth"),
+        TABLES,
+        TRUTH,
         BY,
         option("--output FILE.html", "the page", dest="page", required=True),
         OVERWRITE,
@@ -359,7 +361,7 @@ are compared with each other.
         "relabel",
         "rename clusters as the classes that they match",
         FILE,
-        TRUTH,
+        option("--truth COLUMN", "the column that holds the truth", required=True),
         option("--output FILE", "FILE.csv or FILE.parquet", dest="label_file", required=True),
         OVERWRITE,
         option(

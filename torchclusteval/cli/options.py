@@ -169,6 +169,11 @@ def numbered(names: Sequence[str]) -> list[str]:
     return list(found)
 
 
+def shown(names: Sequence[str]) -> str:
+    """The first names, quoted."""
+    return ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
+
+
 def closest(name: str, known: Iterable[str], other: str = "") -> str:
     """`` (did you mean ...?)``, or nothing; with another hint for where no name is close, names are quoted."""
     close = get_close_matches(name, list(known), 3, 0.5 if other else 0.6)

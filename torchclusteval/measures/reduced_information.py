@@ -5,7 +5,6 @@ any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -44,7 +43,9 @@ BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
 _CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
-TOLERANCE = 1e-7  # of log a; the code length changes by its square
+TOLERANCE = 1e-11  # of log a; the code length changes by its square
+LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
+FEW_PROBLEMS = 24  # up to this many one after another is faster
 MOST_STATES = 1 << 12  # cells of the array that counts exactly
 MAX_KEPT = 1 << 12  # exact results kept between calls
 
@@ -381,51 +382,41 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
 
 
 def _lowest_points(urns: Urns, limit: float) -> Array:
-    """``log a`` of the least code length of each problem: an end, or where the slope is 0, by Newton's method.
+    """``log a`` of the least code length of each problem: an end, or where the slope is 0."""
+    from scipy.optimize import brentq
+    from scipy.optimize.elementwise import find_root
 
-    A step that leaves the bracket, or is more than half of the one before, becomes the middle of the bracket. A problem
-    takes the same steps whatever other problems there are.
-    """
     low, high = (np.full(len(urns.kinds), end) for end in (-limit, limit))
     rises, falls = _slopes(urns, low) >= 0, _slopes(urns, high) <= 0
     lowest = np.where(rises, low, high)
     left = (~(rises | falls)).nonzero()[0]
-    low, high, reach = low[left], high[left], np.full(len(left), math.inf)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Where the share of pairs of items of one kind is that of the urn, (a + 1) / (q a + 1).
-        pairs = urns.size * (urns.size - 1)
-        of_groups, surplus = urns.sums(pairs * (urns.weight > 0))[left], urns.sums(pairs)[left]
-        a = surplus / (urns.kinds[left] * (of_groups - surplus) - of_groups)
-        x = np.clip(np.log(np.where(a > 0, a, math.inf)), low, high)
-        while len(left):
-            part = urns.restricted(left)
-            slope = _slopes(part, x)
-            low, high = np.where(slope < 0, x, low), np.where(slope < 0, high, x)
-            step = x - slope / (slope + _growths(part, x))
-            newton = (low <= step) & (step <= high) & (2 * np.abs(step - x) <= reach)
-            step = np.where(newton, step, (low + high) / 2)
-            lowest[left], reach = step, np.abs(step - x)
-            kept = reach > TOLERANCE
-            left, low, high, x, reach = left[kept], low[kept], high[kept], step[kept], reach[kept]
+    if len(left) <= FEW_PROBLEMS:
+        for problem in left:
+            urn = urns.restricted(np.array([problem]))
+            lowest[problem] = brentq(
+                lambda x, urn=urn: _slopes(urn, np.array([x])).item(), -limit, limit, xtol=TOLERANCE
+            )
+    else:
+        ends = low[left], high[left]
+        found = find_root(
+            lambda x, kept: _slopes(urns.restricted(kept), x), ends, args=(left,), tolerances={"xatol": TOLERANCE}
+        )
+        lowest[left] = found.x
     return np.where(rises | falls, lowest, lowest.round(7))  # so that no bit depends on the steps
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:
-    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
-    return urns.sums(_rises(urns, log_a, torch.digamma))
+    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``.
 
+    Differences of digammas of large numbers would cancel; their series about ``b - 1/2`` does not.
+    """
+    from scipy.special import digamma
 
-def _growths(urns: Urns, log_a: Array) -> Array:
-    """How fast each slope grows, less the slope."""
-    return urns.sums(_rises(urns, log_a, partial(torch.polygamma, 1)) * urns.b(log_a)[urns.place])
-
-
-def _rises(urns: Urns, log_a: Array, function: Callable[[Tensor], Tensor]) -> Array:
-    """``b (f(x + b) - f(b))`` of each size."""
-    b = urns.b(log_a)
-    own, count = b[urns.place], len(urns.size)
-    values = function(torch.from_numpy(np.concatenate([urns.size + own, b]))).numpy()
-    return np.asarray(own * (values[:count] - values[count:][urns.place]))
+    own = urns.b(log_a)
+    x, b, before = urns.size, own[urns.place], digamma(own)[urns.place]
+    middle = np.maximum(b, LARGE) - 0.5
+    series = np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24
+    return urns.sums(b * np.where(b < LARGE, digamma(x + b) - before, series))
 
 
 @cached_on_tables

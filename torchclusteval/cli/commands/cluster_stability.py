@@ -8,7 +8,7 @@ from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.inference import cluster_stability
 
@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> str:
     check_printing(arguments)
     arguments.noise = "ignore"
     asked = parse_selection(arguments)
-    held, _ = hold_table(asked, {"--reference": arguments.reference})
+    held, _ = hold_columns(asked, {"--reference": arguments.reference})
     held = list(dict.fromkeys(held))  # --columns may name the reference too, which is no run of its own
     if len(held) < 2:
         raise ValueError("clusterings: expected a column besides that of --reference; got none")

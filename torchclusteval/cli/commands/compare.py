@@ -7,7 +7,7 @@ from torchclusteval.cli.commands.checks import check_printing, parse_device, par
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import hold_files
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> str:
     check_printing(arguments)
     measure = parse_measure(arguments.measure, "--measure")
     device, asked = parse_device(arguments.device), parse_selection(arguments)
-    held = hold_files(asked, with_truth=False)
+    held = hold_columns(asked)[0]
     names = [one.title for one in held]
     if len(names) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(names)}")

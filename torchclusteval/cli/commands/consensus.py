@@ -8,7 +8,7 @@ from torchclusteval.cli.commands.files import Written, check_label_file, names_o
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> str:
     """The consensus of all columns: write it, and say how far they agree."""
     check_label_file(arguments)
     asked = parse_selection(arguments)
-    held, rows = hold_table(asked, {"--start": arguments.start}, row_names=arguments.label_file is not None)
+    held, rows = hold_columns(asked, {"--start": arguments.start}, row_names=arguments.label_file is not None)
     held = list(dict.fromkeys(held))  # --columns may name the start too
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")

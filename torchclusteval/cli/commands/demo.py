@@ -8,7 +8,7 @@ from shlex import quote
 
 from torchclusteval.cli.commands.ranking import best_first, rows_of
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.held import hold_files
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -23,7 +23,7 @@ _N_SHOWN = 5
 def run(arguments: argparse.Namespace) -> str:
     """Score the bundled clusterings with every measure."""
     times, width = [time.perf_counter()], shutil.get_terminal_size().columns
-    held = {one.title: one.labels for one in hold_files(Selection(files=[str(DATA)]), with_truth=False)}
+    held = {one.title: one.labels for one in hold_columns(Selection(files=[str(DATA)]))[0]}
     truth, names = held.pop("truth"), [*held]
     times.append(time.perf_counter())
     tables = ContingencyTables.from_labels(truth, held)

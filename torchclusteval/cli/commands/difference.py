@@ -17,7 +17,7 @@ from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.declarations import OF_TABLES
 from torchclusteval.cli.options import print_note, refuse, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
@@ -136,12 +136,10 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     for option, given in (("--truth", arguments.truth), ("--against", arguments.against)):
         if given is None:
             raise ValueError(f"{option}: expected a column of {arguments.files[0]}; got none")
-    if len(arguments.files) > 1:
-        raise ValueError(f"FILE: expected one table of labels; got {len(arguments.files)} files")
     if arguments.macro and arguments.by is None:
         raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
     asked = parse_selection(arguments)
-    held, _ = hold_table(asked, {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against})
+    held, _ = hold_columns(asked, {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against})
     truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
     reference, *others = held
     others = [one for one in others if one is not reference]

@@ -14,7 +14,7 @@ from torchclusteval.cli.commands.labels import labels_of, name_of_missing
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.formats import open_table
-from torchclusteval.cli.reading.held import Label, hold, hold_table, listed, name_gap
+from torchclusteval.cli.reading.held import Label, hold, hold_columns, listed, name_gap
 from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.inference import estimate_from_sample
 from torchclusteval.labels.spelled import is_number, whole_number
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> str:
     """Read, estimate and print."""
     check_printing(arguments)
     device, asked = parse_device(arguments.device), parse_selection(arguments)
-    (truth, *held), _ = hold_table(asked, {"--truth": arguments.truth, "--against": arguments.against})
+    (truth, *held), _ = hold_columns(asked, {"--truth": arguments.truth, "--against": arguments.against})
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
         raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")

@@ -9,7 +9,7 @@ from torchclusteval.cli.commands.labels import Given, given_labels, label_array
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.held import Label, hold_table, listed
+from torchclusteval.cli.reading.held import Label, hold_columns, listed
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.labels.renaming import new_labels
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> str:
     """Rename, write, and say what was matched."""
     check_label_file(arguments)
     asked = parse_selection(arguments)
-    (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
+    (truth, *clusterings), rows = hold_columns(asked, {"--truth": arguments.truth}, row_names=True)
     given = given_labels(asked, clusterings, truth)
     tables = given.tables()
     matching, titles = match(tables), list(given.labels)

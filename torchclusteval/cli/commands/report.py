@@ -7,7 +7,7 @@ from torchclusteval.cli.commands.checks import check_output, check_unit, parse_d
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.declarations import BY, IGNORE
 from torchclusteval.cli.options import refuse, warnings_as_notes
-from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
@@ -28,12 +28,12 @@ def run(arguments: argparse.Namespace) -> str:
         check_unit(arguments)
     named = {"--truth": arguments.truth, "--by": arguments.by}
     named = {flag: column for flag, column in named.items() if column is not None}
-    held, _ = hold_table(asked, named)
+    held, _ = hold_columns(asked, named)
     first, clusterings = held[: len(named)], held[len(named) :]
     given = given_labels(asked, clusterings, first[0]) if first else given_labels(asked, clusterings)
     by, _ = groups_of(first[1] if len(first) > 1 else None, asked, len(held[0]))
     labels = read_clusterings(given.true, given.labels, by, given.options | {"device": device})
-    facts = [("file", asked.files[0])]
+    facts = [("file", ", ".join(asked.files))]
     facts += [(flag.removeprefix("--"), f"column {column}") for flag, column in named.items()]
     facts += [(LIKE_NONE, f"{name}: {reason}") for name, reason in given.doubtful.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"

@@ -32,7 +32,7 @@ from torchclusteval.cli.commands.ranking import (
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import Held, Label, hold_files, hold_table
+from torchclusteval.cli.reading.held import Held, Label, hold_columns
 from torchclusteval.cli.reading.read import count_table
 from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
@@ -42,7 +42,6 @@ from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.partitions import same_partitions
 from torchclusteval.scoring.scores import Scores
-from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
@@ -111,7 +110,6 @@ def _check(arguments: argparse.Namespace) -> None:
             command = "score-coreference KEY" if is_coreference(path) else "score-overlapping TRUTH"
             raise ValueError(f"FILE: expected files of labels; got {path} (torchclusteval {command} FILE)")
     check_printing(arguments)
-    n_files = len(arguments.files)
     check_seed(arguments)
     if arguments.picture == "chance" and arguments.resamples is None:
         raise ValueError("--picture: expected --resamples R too, whose permutations chance shows; got none")
@@ -119,13 +117,6 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--per: expected --by COLUMN too, whose groups it shows; got group alone")
     if arguments.sort in MEANS and arguments.per != "class":
         raise ValueError(f"--sort: expected --per class too, which computes {arguments.sort}; got it alone")
-    if arguments.by is not None and arguments.truth is None:
-        raise ValueError("--by: expected one FILE with --truth COLUMN too; got none")
-    if n_files > 1 and arguments.truth is not None:
-        several = f"{n_files} files, the first of which has the truth alone (or with --id COLUMN)"
-        raise ValueError(f"--truth: expected one FILE that has this column; got {several}")
-    if n_files > 1 and rank_and_size()[1] > 1:
-        raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
 
 
 def _count(arguments: argparse.Namespace) -> _Task | None:
@@ -167,14 +158,14 @@ def _held_task(
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None]:
     """The truth and the clusterings, and the groups of ``--by``."""
-    if arguments.truth is None:
-        try:
-            return hold_files(asked, with_truth=True), None
-        except ValueError as error:
-            if len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
-                raise
-            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
-    held, _ = hold_table(asked, {"--truth": arguments.truth, "--by": arguments.by})
+    options, without = {"--truth": arguments.truth, "--by": arguments.by}, arguments.truth is None
+    try:
+        held, _ = hold_columns(asked, options, truth_first=without)
+    except ValueError as error:
+        told = len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error))
+        if told or not without:
+            raise
+        raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
     return held, held.pop(1) if arguments.by is not None else None
 
 

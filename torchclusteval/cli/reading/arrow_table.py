@@ -4,7 +4,6 @@ import io
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Source
 from torchclusteval.cli.reading.table import Blocks, Table, read_ahead, read_column, wrong_label
 from torchclusteval.common.optional import import_optional
@@ -19,7 +18,7 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"ORC": "
 class ArrowTable(Table):
     """A columnar file."""
 
-    def __init__(self, source: Source, kind: str, asked: Selection) -> None:
+    def __init__(self, source: Source, kind: str) -> None:
         self._arrow = import_optional("pyarrow", "cli")
         self.path, self._source, self._kind = source.path, source, kind
         try:
@@ -35,7 +34,7 @@ class ArrowTable(Table):
         joined = ", ".join(self.levels)
         while len(self.levels) > 1 and joined in names:
             joined = f"({joined})"
-        self.row_names = asked.id_column if asked.id_column in names else joined or None
+        self.row_names = joined or None
         self.names = [name for name in schema.names if name not in (self.row_names, *self.levels)]
 
     def _open(self) -> Any:

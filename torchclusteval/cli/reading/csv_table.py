@@ -32,10 +32,8 @@ class CsvTable(Table):
         self._arrow, self._csv = import_optional("pyarrow", "cli"), import_optional("pyarrow.csv", "cli")
         self._source, self._dialect, self.path, self._missing = source, dialect, source.path, asked.spellings
         self._cells = {name: i for i, name in enumerate(dialect.names)}
-        self.names = [name for name in dialect.names if name != asked.id_column and name]
-        self.row_names = asked.id_column if asked.id_column in self._cells else None
-        if self.row_names is None and dialect.has_row_names:
-            self.row_names = ""
+        self.names = [*filter(None, dialect.names)]
+        self.row_names = "" if dialect.has_row_names else None
 
     def _integers(self, names: Collection[str]) -> set[str]:
         """The columns that hold whole numbers in the first rows."""

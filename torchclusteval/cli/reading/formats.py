@@ -25,6 +25,13 @@ def open_table(path: str, asked: Selection, *, is_table: bool) -> Table:
 
     ``is_table``: columns need names, so that text has a header.
     """
+    table, ids = _table(path, asked, is_table), asked.id_column
+    if ids is not None and ids in (*table.names, *table.levels):
+        table.name_rows(ids)
+    return table
+
+
+def _table(path: str, asked: Selection, is_table: bool) -> Table:
     if os.path.isdir(path):
         return _parts(path, asked)
     source = Source(path)
@@ -38,7 +45,7 @@ def open_table(path: str, asked: Selection, *, is_table: bool) -> Table:
     if is_numpy:
         return ArrayTable(path, load_arrays(source.all_bytes(), path))
     if kind is not None:
-        return ArrowTable(source, kind, asked)
+        return ArrowTable(source, kind)
     _check_suffix(source)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path}: expected UTF-8 text; got UTF-16 (save it as CSV in UTF-8)")

@@ -1,17 +1,18 @@
 """Columns held in memory, from one file or several, joined by the names of rows."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.cli.options import closest, numbered, print_note, shown
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
-from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling, check_name, wrong_label
+from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
@@ -19,6 +20,7 @@ from torchclusteval.labels.spelled import BadSpellingError, leading_zeros, numbe
 from torchclusteval.streaming.distributed import rank_and_size
 
 Label = int | str | None  # None: missing
+_NO_NAME = re.compile(r"\d+|arr_\d+(:\d+)?")  # of a column without a name of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,72 +47,113 @@ class Held:
         return replace(self, labels=replace(own, values=own.values[rows], missing=missing), rows=rows)
 
 
-def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
-    """The columns of all files that are asked for; of the first file all, if it holds the truth."""
-    if asked.files.count(STDIN) > 1:
-        raise ValueError("standard input: expected '-' once among the files; got it twice")
-    single = len(asked.files) == 1
-    tables = [open_table(path, asked, is_table=single) for path in asked.files]
-    if asked.id_column is not None and all(table.row_names != asked.id_column for table in tables):
-        check_name(tables[0], asked.id_column, "--id")
-    if with_truth and len(tables[0].names) != 1:
-        remedy = "for the columns of a single file, name the truth with --truth"
-        if tables[0].path.endswith(".npy"):
-            remedy = f"a label image: image.ravel(); {remedy}"
-        elif not single:
-            shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
-            column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
-            ids = f"if one holds ids of the items: --id {column}"
-            remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
-        got = f"{len(tables[0].names)} ({remedy})"
-        raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
-    listed = [(place, name, _title(table, name, single)) for place, table in enumerate(tables) for name in table.names]
-    first, others = listed[: int(with_truth)], listed[int(with_truth) :]
-    titles = numbered([title for *_, title in others])
-    kept = set(pick(titles, titles, asked.columns, asked.exclude))
-    first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
-    chosen = [{name: title for place, name, title in first if place == i} for i in range(len(tables))]
-    with progress_bar("reading") as progress:
-        columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
-    orders = _join([part[0].table for part in columns], columns, asked)
-    return [
-        held if order is None else held.at(order)
-        for part, order in zip(columns, orders, strict=True)
-        for held in part
-        if held.title or held.name != held.table.row_names
-    ]
-
-
-def open_one(asked: Selection, named: Mapping[str, str]) -> Table:
-    """The table in the only file, which has the columns that options name (option -> column)."""
-    table, ids = open_table(asked.files[0], asked, is_table=True), asked.id_column
-    for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
-        check_name(table, name, flag)
-        if name == ids and flag != "--id":
-            raise ValueError(f"--id: expected another column than that of {flag}; got {name!r} for both")
-    if asked.join != "names":
-        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
-    return table
-
-
-def hold_table(
-    asked: Selection, options: Mapping[str, str | None], *, row_names: bool = False
+def hold_columns(
+    asked: Selection,
+    options: Mapping[str, str | None] | None = None,
+    *,
+    truth_first: bool = False,
+    row_names: bool = False,
 ) -> tuple[list[Held], Held | None]:
-    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows."""
-    named = {flag: name for flag, name in options.items() if name is not None}
+    """The columns that options name (option -> column), then the clusterings; and the names of rows of a single file.
+
+    ``truth_first``: the truth comes before them, the only other column of the first file.
+    """
     if rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
-    table, first = open_one(asked, named), list(named.values())
-    names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
+    named = {flag: name for flag, name in (options or {}).items() if name is not None}
+    tables, columns, first = open_tables(asked, named, int(truth_first))
+    known = {title: name for title, (table, name) in columns.items() if name in table.names}
+    if truth_first:
+        own = [title for title in known if columns[title][0] is tables[0] and title not in first]
+        if len(own) != 1:
+            remedy = "--truth COLUMN names the truth, --id COLUMN ids of the items"
+            if tables[0].path.endswith(".npy"):
+                remedy = f"a label image: image.ravel(); {remedy}"
+            remedy = f"{remedy}; for items in several groups: torchclusteval score-overlapping"
+            got = f"{len(own)}: {shown([known[title] for title in own])} ({remedy})"
+            raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
+        del known[own[0]]
+        first = [*own, *first]
+    names = pick(known, [title for title in known if title not in first], asked.columns, asked.exclude)
+    wanted = dict.fromkeys([*first, *names])
+    parts = [{columns[title][1]: title for title in wanted if columns[title][0] is table} for table in tables]
     with progress_bar("reading") as progress:
-        held = hold(table, {name: name for name in (*first, *names)}, asked, progress, row_names=row_names)
-    rows = held.pop() if not held[-1].title else None
-    by_name = {one.name: one for one in held}
-    return [by_name[name] for name in (*first, *names)], rows
+        read = [(table, part) for table, part in zip(tables, parts, strict=True) if part]
+        held = [hold(*one, asked, progress, row_names=row_names) for one in read]
+    orders = _join([table for table, _ in read], held, asked) if len(held) > 1 else [None]
+    joined = [one if order is None else one.at(order) for part, order in zip(held, orders, strict=True) for one in part]
+    by_title = {one.title: one for one in joined}
+    return [by_title[title] for title in (*first, *names)], by_title.get("") if row_names else None
 
 
-def _title(table: Table, name: str, single: bool) -> str:
-    return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
+def open_tables(
+    asked: Selection, named: Mapping[str, str], truths: int = 0
+) -> tuple[list[Table], dict[str, tuple[Table, str]], list[str]]:
+    """The tables in the files, their columns, and the titles of those that options name (option -> column).
+
+    Columns are title -> table and name there: the name alone if no other table has it. Names of rows are among them.
+    ``truths``: how many of the tables hold no clusterings.
+    """
+    if asked.files.count(STDIN) > 1:
+        raise ValueError("standard input: expected '-' once among the files; got it twice")
+    single, ids = len(asked.files) == 1, asked.id_column
+    tables = [open_table(path, asked, is_table=single) for path in asked.files]
+    for flag in [flag for flag, name in named.items() if name == ids]:
+        raise ValueError(f"--id: expected another column than that of {flag}; got {ids!r} for both")
+    if single and asked.join != "names":
+        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
+    if ids is None and not single and not truths and asked.join != "position":
+        _take_ids(tables, asked, named)
+    columns = _columns(tables, truths)
+    if ids is not None and all(table.row_names != ids for table in tables):
+        _find(tables, columns, ids, "--id")
+    return tables, columns, [_find(tables, columns, name, flag) for flag, name in named.items()]
+
+
+def _take_ids(tables: Sequence[Table], asked: Selection, named: Mapping[str, str]) -> None:
+    """Take the first column that all files have as the names of rows, with a note, where it names each row of each."""
+    free = [name for name in tables[0].names if name not in named.values() and not _NO_NAME.fullmatch(name)]
+    name = next((x for x in free if all(x in table.names and len(table.names) > 1 for table in tables)), None)
+    if name is None or any(table.row_names is not None for table in tables):
+        return
+    try:
+        for table in tables:
+            _row_keys(hold(table, {name: name}, asked, None)[0])
+    except ValueError:
+        return
+    for table in tables:
+        table.name_rows(name)
+    print_note(f"note: files are joined by {name!r}, which names each item once (--join position ignores it)")
+
+
+def _columns(tables: Sequence[Table], truths: int) -> dict[str, tuple[Table, str]]:
+    listed = [(table, name) for table in (*tables[truths:], *tables[:truths]) for name in table.names]
+    counts = Counter(name for _, name in listed)
+    titles = [
+        name
+        if len(tables) == 1 or (counts[name] == 1 and not _NO_NAME.fullmatch(name))
+        else table.path
+        if len(table.names) == 1
+        else f"{table.path}:{name}"
+        for table, name in listed
+    ]
+    of_rows = [(table, name) for table in tables for name in (table.row_names, *table.levels) if name]
+    return {name: (table, name) for table, name in of_rows} | dict(zip(numbered(titles), listed, strict=True))
+
+
+def _find(tables: Sequence[Table], columns: Mapping[str, tuple[Table, str]], name: str, option: str) -> str:
+    """The title of the column that an option names by its title or its name."""
+    same = [name] if name in columns else [title for title, (_, own) in columns.items() if own == name]
+    if len(same) > 1:
+        raise ValueError(f"{option}: expected a column of one file; got {name!r} ({' or '.join(map(repr, same))}?)")
+    if same:
+        return same[0]
+    where, file = (tables[0].path, "the file") if len(tables) == 1 else (f"{len(tables)} files", "one of them")
+    hint = closest(name, columns, f"there are {shown([*columns])}")
+    if len(columns) == 1 and name in next(iter(columns)).split():
+        remedy = "do blanks align its columns? put a comma between cells, as tr -s ' ' ',' does"
+        hint = f" (it has {shown([*columns])}: {remedy})"
+    raise ValueError(f"{where}: {option}: expected a column that {file} has; got {name!r}{hint}")
 
 
 def hold(
@@ -195,11 +238,11 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
-        if named and asked.join == "names":
-            print_note(
-                f"note: of these files {tables[named[0]].path} alone has names of rows: files are joined by position "
-                "(--id COLUMN says which column of the others holds them)"
-            )
+        several = sum(len(table.names) > 1 and not _NO_NAME.fullmatch(table.names[0]) for table in tables) > 1
+        if asked.join == "names" and (named or several):
+            alone = f"{tables[named[0]].path} alone" if named else "none"
+            said = f"note: of these files {alone} has names of rows: files are joined by position"
+            print_note(f"{said} (--id COLUMN says which column holds them)")
         return [None] * len(tables)
     keys = {place: _row_keys(columns[place][-1]) for place in named}
     if not all(isinstance(next(iter(part)), int) for part in keys.values()):

@@ -67,7 +67,7 @@ def load_arrays(data: bytes, path: str) -> dict[str, np.ndarray]:
             if (letters > sys.maxunicode).any():
                 raise ValueError(f"{path}: expected a complete .npy or .npz file; it is damaged (numbers of no letter)")
         if array.ndim == 1:
-            arrays[name or "labels"] = array
+            arrays[name or "0"] = array
         else:
             arrays |= {f"{name}:{i}" if name else str(i): row for i, row in enumerate(array)}
     return arrays

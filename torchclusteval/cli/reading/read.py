@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from torchclusteval.cli.reading.held import Held, Label, hold, name_gap, note_unseen, open_one
+from torchclusteval.cli.options import shown
+from torchclusteval.cli.reading.held import Held, Label, hold, name_gap, note_unseen, open_tables
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.table import Table, WrongKindError
 from torchclusteval.common.checks import retain_freed_memory
@@ -24,12 +25,12 @@ def count_table(
 
     In place of tables the columns, the truth first, where labels can only be read beside all others of their column.
     """
-    table = open_one(asked, {} if truth is None else {"--truth": truth})
+    (table,), _, _ = open_tables(asked, {} if truth is None else {"--truth": truth})
     if truth is None:
-        listed = ", ".join(table.names[:6]) + (", ..." if len(table.names) > 6 else "")
         expected = "expected the column that holds the truth (or a second file)"
-        raise ValueError(f"--truth: {expected}; {table.path} has {listed}")
-    names = pick(table.names, [name for name in table.names if name != truth], asked.columns, asked.exclude)
+        raise ValueError(f"--truth: {expected}; {table.path} has {shown(table.names)}")
+    known = {name: name for name in table.names}
+    names = pick(known, [name for name in known if name != truth], asked.columns, asked.exclude)
     columns = list(dict.fromkeys([truth, *names]))
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         count = _Count(table, columns, names, asked)

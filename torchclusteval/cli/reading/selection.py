@@ -1,11 +1,11 @@
 """What the command line asks for: files, columns, how to read them and what becomes of labels."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 
-from torchclusteval.cli.options import closest
+from torchclusteval.cli.options import closest, shown
 from torchclusteval.labels.spelled import SPELLINGS
 
 
@@ -42,8 +42,8 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
     return Selection(**{"missing": "ignore", **same}, spellings=spellings, id_column=arguments.id)
 
 
-def pick(known: Sequence[str], default: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """Names that are asked for: each of ``columns`` and ``exclude`` is a name, a pattern with ``*``, or a comma list.
+def pick(known: Mapping[str, str], default: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """Titles that are asked for, by themselves or by names (title -> name), patterns with ``*``, or comma lists.
 
     Raises:
         ValueError: an unknown name, or nothing is left.
@@ -56,17 +56,16 @@ def pick(known: Sequence[str], default: Sequence[str], columns: Sequence[str], e
     return kept
 
 
-def _match(known: Sequence[str], asked: Sequence[str], option: str) -> list[str]:
+def _match(known: Mapping[str, str], asked: Sequence[str], option: str) -> list[str]:
     matches: dict[str, None] = {}
-    all_names = set(known)
     for item in asked:
-        parts = [item] if item in all_names else [part.strip() for part in item.split(",")]
+        parts = [item] if item in known else [part.strip() for part in item.split(",")]
         for name in filter(None, parts):
             pattern = name.replace("[", "[[]")
-            matching = [name] if name in all_names else [x for x in known if fnmatchcase(x, pattern)]
+            fits = [x for x, own in known.items() if fnmatchcase(x, pattern) or fnmatchcase(own, pattern)]
+            matching = [name] if name in known else fits
             if not matching:
-                other = "patterns with * work too" if "*" not in name else f"there are {', '.join(known[:6])}"
-                hint = closest(name, known, other)
+                hint = closest(name, dict.fromkeys([*known, *known.values()]), f"there are {shown([*known])}")
                 raise ValueError(f"{option}: expected a column of the input; got {name!r}{hint}")
             matches.update(dict.fromkeys(matching))
     return list(matches)

@@ -9,7 +9,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import torch
 
-from torchclusteval.cli.options import closest
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.integers import to_integers
 from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_arrow, read_labels
@@ -43,6 +42,10 @@ class Table(Protocol):
 
     def place(self, row: int) -> str:
         """Where a row is, such as ``line 7``."""
+
+    def name_rows(self, name: str) -> None:
+        """Take a column as the names of rows."""
+        self.row_names, self.names = name, [x for x in self.names if x != name]
 
 
 def read_column(table: Table, name: str, first: int, column: Any, missing: frozenset[str] = frozenset()) -> LabelSource:
@@ -94,18 +97,6 @@ def wrong_label(table: Table, name: str, row: int | None, expected: str, got: st
     at = ", ".join(filter(None, (column, "" if row is None else table.place(row))))
     hint = f" ({remedy})" if remedy else ""
     return ValueError(": ".join(filter(None, (table.path, at, f"expected {expected}; got {got}{hint}"))))
-
-
-def check_name(table: Table, name: str, option: str) -> None:
-    """Raise where a file has no such column."""
-    known = [*table.names, *dict.fromkeys([*([table.row_names] if table.row_names else []), *table.levels])]
-    if name in known:
-        return
-    shown = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
-    hint = closest(name, known, f"it has {shown}")
-    if len(known) == 1 and name in known[0].split():
-        hint = f" (it has {shown}: do blanks align its columns? put a comma between cells, as tr -s ' ' ',' does)"
-    raise ValueError(f"{table.path}: {option}: expected a column that the file has; got {name!r}{hint}")
 
 
 def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
