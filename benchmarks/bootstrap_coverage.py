@@ -22,7 +22,7 @@ from torchclusteval import ContingencyTables, evaluate_tables
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import bootstrap
-from torchclusteval.inference.bootstrap_options import FEW_JOINED, FEW_WRONG
+from torchclusteval.inference.bootstrap_options import FEW
 from torchclusteval.inference.class_resampling import joined_classes, wrong_classes
 from torchclusteval.inference.intervals import METHODS
 
@@ -81,8 +81,8 @@ def of_entities(
             given[name] += int((~interval.low.isnan()).sum())
             held[name] += int(((interval.low <= truth[name]) & (truth[name] <= interval.high)).sum())
         counts = wrong_classes(tables)
-        few += int((counts < FEW_WRONG).sum())
-        few_pairs += int((joined_classes(tables) < FEW_JOINED).sum())  # a warning of measures of pairs and AMI
+        few += int((counts < FEW).sum())
+        few_pairs += int((joined_classes(tables) < FEW).sum())  # a warning of measures of pairs and AMI
         wrong, seen = [*wrong, *counts.tolist()], seen + step
     coverage = {name: round(held[name] / given[name], 3) if given[name] else None for name in NAMES}
     row = {"kind": kind, "noise": noise, "mean_size": mean, "entities": entities, "coverage": coverage}

@@ -34,21 +34,23 @@ def test_totals_are_no_groups(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("normalize", "each"), [(True, "table"), ("index", "row"), ("columns", "column")])
-def test_measures_of_pairs_refuse_proportions(normalize: Any, each: str) -> None:
+def test_proportions_are_no_counts(normalize: Any, each: str) -> None:
     cross = pd.crosstab(pd.Series(TRUE), pd.Series(PRED), normalize=normalize)
-    if each == "table":
-        ContingencyTables(cross)
-    else:
-        for given in (cross, cross.to_numpy().tolist(), torch.tensor(cross.to_numpy())[None], cross.round(4)):
-            with pytest.warns(
-                UserWarning, match=rf"^counts: each {each} sums to 1: proportions, .*normalize=, validate"
-            ):
-                ContingencyTables(given)
+    if each != "table":
+        message = rf"^counts: expected counts of items; got proportions: each {each} sums to 1.*validate=False"
+        given = (cross, cross.to_numpy().tolist(), torch.tensor(cross.to_numpy())[None], cross.round(2), 100 * cross)
+        for x in given:
+            with pytest.raises(ValueError, match=message):
+                ContingencyTables(x)
+        with pytest.raises(ValueError, match=message):
+            ContingencyTables.from_cells(**listed(cross), weights=True)
+        ContingencyTables(100 * (cross > 0))  # whole items
     for tables in (
         ContingencyTables(cross, validate=False),
-        ContingencyTables.from_cells(**listed(cross), weights=True),
+        ContingencyTables.from_cells(**listed(cross), weights=True, validate=False),
     ):
-        for measure in ("rand", "adjusted_rand", "pair_f", "jaccard"):
+        of_n = ("normalized_vi_log_n", "edit_quality") if each == "table" else ()
+        for measure in ("rand", "adjusted_rand", "pair_f", "foreground_ari", *of_n):
             with pytest.raises(ValueError, match=f"got proportions: each {each} sums to 1"):
                 tce.evaluate_tables(tables, [measure])
         if each == "table":  # as of the counts: 2 and 3 items are in the majority
@@ -87,7 +89,9 @@ def test_a_group_may_be_called_total() -> None:
 
 
 @pytest.mark.parametrize("values", [[[0.6, 0.3], [0.3, 0.5]], [[0.1, 0.7], [0.6, 0.0], [0.2, 0.5]]])
-def test_pair_measures_warn_where_cells_hold_less_than_one_item(values: list[list[float]]) -> None:
+def test_pair_measures_warn_where_cells_hold_less_than_one_item(
+    values: list[list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Pairs ``n (n - 1) / 2`` that both sides join are below 0 where the mean cell, by mass, is below 1."""
     tables = ContingencyTables(values)
     with pytest.warns(UserWarning, match="^tables: pair measures read masses as items") as caught:
@@ -99,6 +103,8 @@ def test_pair_measures_warn_where_cells_hold_less_than_one_item(values: list[lis
         tce.evaluate_tables(ContingencyTables(values), ["nmi", "purity"])
         grown = tce.evaluate_tables(ContingencyTables((10 * np.array(values)).tolist()), ["rand", "pair_f", "jaccard"])
     assert all(0 <= value <= 1 for value in grown.values())
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)  # as where the host would wait for a device
+    assert all(value.isnan() for value in tce.evaluate_tables(ContingencyTables(values), ["rand", "pair_f"]).values())
 
 
 def test_masses_of_the_package_stay_silent() -> None:

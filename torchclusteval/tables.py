@@ -27,7 +27,7 @@ from torchclusteval.counting.by_group import count_by_group
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
-from torchclusteval.counting.no_counts import axes_of, check_no_totals, whose_proportions
+from torchclusteval.counting.no_counts import axes_of, check_counts, whose_proportions
 from torchclusteval.counting.soft import expected_counts
 from torchclusteval.labels.encoding import encode
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
@@ -47,12 +47,13 @@ class ContingencyTables:
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
         validate: check for negative, infinite and missing values, and refuse what is no count (this synchronises with
             the device): totals in the last row and column, which are sums of the others or have a name such as All or
-            Total. Proportions of rows or columns have a warning. False: such numbers are meant. Measures of pairs
-            refuse proportions, as of ``crosstab(normalize=True)``, and warn where cells hold less than one item on
-            average (on the CPU).
+            Total, and proportions of rows or columns, in percent too. False: such numbers are meant. Measures of the
+            number of items, such as those of pairs, refuse tables that sum to 1, as of ``crosstab(normalize=True)``;
+            where cells hold less than one item on average they warn, and on other devices than the CPU are nan.
 
     Raises:
-        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value, or totals.
+        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value,
+            totals or proportions.
 
     >>> tce.ContingencyTables.from_labels(["a", "a", "b"], [[0, 0, 1], [0, 1, 1]]).counts.tolist()
     [[[2, 0], [0, 1]], [[1, 1], [0, 1]]]
@@ -67,12 +68,7 @@ class ContingencyTables:
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
         if validate:
-            check_no_totals(self._cells, self._sizes, axes_of(counts))
-            if not self.is_integer and bool((self.counts.detach().frac() != 0).any()):
-                each = whose_proportions(*(x.detach() for x in self._sizes()))
-                if each in ("row", "column"):  # a table that sums to 1 has the shares of its counts
-                    remedy = "crosstab without normalize=, validate=False if they are meant"
-                    warn(f"counts: each {each} sums to 1: proportions, which weigh all {each}s alike ({remedy})")
+            check_counts(self._cells, self._sizes, axes_of(counts))
 
     def _set(self, parts: TableParts) -> None:
         self._cells, self._n_considered = parts.cells, parts.considered
@@ -199,17 +195,17 @@ class ContingencyTables:
                 holds them. None: one table.
             weights: take fractional counts too, as float64 masses.
             missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
-            validate: refuse totals, labelled All or Total for instance. False: they are meant.
+            validate: refuse totals, labelled All or Total for instance, and proportions. False: they are meant.
 
         Raises:
-            ValueError: counts are negative, missing, totals or (without ``weights``) fractional, or labels
+            ValueError: counts are negative, missing, totals, proportions or (without ``weights``) fractional, or labels
                 are not as described.
         """
         check_bools(validate=validate)
         listed = read_cells(true, pred, counts, batch, weights=weights, missing=missing)
         tables = cls._of(listed)._drop_empty_groups(rows=True, columns=True)
         if validate and counts is not None:
-            check_no_totals(tables._cells, tables._sizes, (tables.classes, tables.clusters))
+            check_counts(tables._cells, tables._sizes, (tables.classes, tables.clusters))
         return tables
 
     @classmethod
@@ -431,13 +427,21 @@ class ContingencyTables:
         """Pairs of items by agreement, without overflow or cancellation."""
         exact = self._most_items is not None and self._most_items <= MAX_SQUARED
         pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
-        seen = not self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
-        if seen and bool((pairs.ss < -1e-9 * self.n_items).any()):  # only then a value can leave its range
-            if (each := whose_proportions(*self._sizes())) is not None:
-                got = f"proportions: each {each} sums to 1 (crosstab without normalize=)"
-                raise ValueError(f"counts: expected counts of items, whose pairs are measured; got {got}")
-            warn("tables: pair measures read masses as items, and cells average less than one (rescale the masses)")
-        return pairs
+        return pairs if self.is_integer else pairs._replace(ss=self._as_of_items(pairs.ss, pairs.ss, "pair measures"))
+
+    def _as_of_items(self, value: Tensor, above: Tensor, measures: str) -> Tensor:
+        """A value of masses read as items, which is wrong where what is to be ``above`` 0 is not: below an item a cell.
+
+        It is refused of proportions, else a warning; where that would wait for a device, it is nan.
+        """
+        wrong = above < -1e-9 * self.n_items
+        if self.device.type != "cpu" or torch.compiler.is_compiling():
+            return value.masked_fill(wrong, torch.nan)
+        if bool(wrong.any()):
+            if (got := whose_proportions(*self._sizes())) is not None:
+                raise ValueError(f"counts: expected counts of items, which {measures} read; got {got})")
+            warn(f"tables: {measures} read masses as items, and cells average less than one (rescale the masses)")
+        return value
 
     @property
     def has_unmatched(self) -> bool:

@@ -1,6 +1,7 @@
 """The command line end to end. Expected scores come from scikit-learn, or by hand."""
 
 import ast
+import gzip
 import io
 import json
 import re
@@ -17,7 +18,7 @@ import torchclusteval as tce
 from tests.support.processes import start
 from torchclusteval.cli import COMMANDS, main
 from torchclusteval.cli import declarations as known
-from torchclusteval.cli.commands.demo import DATA
+from torchclusteval.cli.commands.demo import COMPARED, DATA, DRAWS, LEAD
 from torchclusteval.cli.printing import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
 from torchclusteval.labels.options import NOISE
@@ -291,12 +292,31 @@ def test_a_measure_is_explained(name: str, run: Any) -> None:
 
 
 def test_demo(run: Any) -> None:
+    """The winner, its interval and who ties with it are those of the functions in Python; lines of 80 columns."""
     out = run("demo").out
+    assert max(map(len, out.splitlines())) <= 80
     assert f"{len(PARTITION)} measures" in out
-    best = run("score", str(DATA), "--truth", "truth", "--top", "1", "--format", "json")
-    shown = re.search(r"best 5 by ami_arithmetic:.*?\nclustering.*?\n(\S+) +(\S+)", out, re.DOTALL)
-    assert shown is not None
-    assert float(shown[2]) == pytest.approx(best.scores[shown[1]]["ami_arithmetic"], abs=5e-5)
+    with gzip.open(DATA, "rt") as file:
+        held = dict(zip(file.readline().strip().split(","), np.loadtxt(file, int, delimiter=",").T, strict=True))
+    runs = {name: labels for name, labels in held.items() if name.startswith("kmeans")}
+    top = tce.evaluate(held["truth"], runs, [LEAD]).top(COMPARED)
+    values = dict(zip(map(str, top.clusterings or ()), top[LEAD].tolist(), strict=True))
+    rows = re.findall(r"^(kmeans\S+) +(\S+)  (\S+) to (\S+)  .*(best|tie|worse)$", out, re.MULTILINE)
+    best, *others = values
+    assert [name for name, *_ in rows] == [best, *others[:5]]
+    tables = tce.ContingencyTables.from_labels(held["truth"], [runs[name] for name in values])
+    interval = tce.bootstrap(tables, [LEAD], DRAWS, rng=0)[LEAD]
+    compared = {name: runs[name] for name in others}
+    options: dict[str, Any] = {"n_resamples": DRAWS, "rng": 0, "correction": "holm"}
+    found = tce.paired_bootstrap(held["truth"], runs[best], compared, [LEAD], **options)[LEAD]
+    assert found.p_adjusted is not None
+    verdicts = ["best", *("tie" if p >= 0.05 else "worse" for p in found.p_adjusted.tolist())]
+    for i, (name, *shown, verdict) in enumerate(rows):
+        expected = [values[name], interval.low[i].item(), interval.high[i].item()]
+        assert [*map(float, shown)] == pytest.approx(expected, abs=5e-5)
+        assert verdict == verdicts[i]
+    ties = [name for name, verdict in zip(values, verdicts, strict=True) if verdict == "tie"]
+    assert f"best run is {best}. It ties with {' and '.join(ties)}" in " ".join(out.split())
     assert set(re.findall(r"^  torchclusteval (\S+)", out, re.MULTILINE)) <= {command.name for command in COMMANDS}
 
 

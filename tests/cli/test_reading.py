@@ -339,7 +339,9 @@ def test_columnar_files(kind: str, tmp_path: Path) -> None:
         content(path, columns=("l",))
 
 
-@pytest.mark.parametrize("names", [("donor", "cell"), (None, None), ("donor", "donor, cell")])
+@pytest.mark.parametrize(
+    "names", [("donor", "cell"), (None, None), ("donor", "donor, cell"), ("km", "truth"), ("donor", "n")]
+)
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 def test_all_levels_of_an_index_name_rows(tmp_path: Path, run: Any, error: Any, kind: str, names: Any) -> None:
     """No level is scored, files are joined by all of them, and a level can be named; values by scikit-learn."""
@@ -347,7 +349,8 @@ def test_all_levels_of_an_index_name_rows(tmp_path: Path, run: Any, error: Any, 
     sklearn = pytest.importorskip("sklearn.metrics")
     feather = pytest.importorskip("pyarrow.feather")
     donors, cells = [0, 0, 0, 0, 1, 1, 1, 1], ["a", "b", "a,", ", a", "a", "b", "c", "d"]
-    index = pandas.MultiIndex.from_arrays([donors, cells], names=names)
+    second = range(8) if names[1] == "n" else cells  # pyarrow stores no column of a range
+    index = pandas.MultiIndex.from_arrays([donors, second], names=names)
     frame = pandas.DataFrame({"truth": [0, 0, 0, 1, 1, 1, 1, 0], "km": [0, 0, 1, 1, 1, 1, 0, 0]}, index=index)
     whole, truth, other = (str(tmp_path / f"{name}.{kind}") for name in ("whole", "truth", "other"))
     for path, part in ((whole, frame), (truth, frame[["truth"]]), (other, frame[["km"]].iloc[::-1])):
@@ -371,6 +374,19 @@ def test_the_index_of_pandas_names_rows(tmp_path: Path) -> None:
     pandas.DataFrame({"y": [1, 2]}, index=["u", "v"]).to_parquet(one)
     pandas.DataFrame({"k": [8, 9]}, index=["v", "u"]).to_parquet(two)
     assert content(one, two) == {"y": [1, 2], "k": [9, 8]}
+    frame = pandas.DataFrame({"y": [1, 2, 3, 4], "k": [5, 6, 7, 8]})
+    frame[["y"]][1:3].to_parquet(one)
+    frame[["k"]][2:].to_parquet(two)
+    with pytest.raises(
+        ValueError, match=r"expected the names of rows of .*got 1 only in .* and 1 only in .*such as '1'"
+    ):
+        content(one, two)
+    frame[["k"]][2:0:-1].to_parquet(two)
+    assert content(one, two) == {"y": [2, 3], "k": [6, 7]}
+    (tmp_path / "parts").mkdir()
+    for name, part in (("1", frame[:2]), ("2", frame[2:])):
+        part.to_parquet(tmp_path / "parts" / f"{name}.parquet")
+    assert content(str(tmp_path / "parts")) == frame.to_dict("list")
 
 
 def test_a_directory_is_one_table(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -28,6 +28,7 @@ from tests.support.billions import (
     stirling_share,
     tau,
 )
+from tests.support.exact_information import exact_share
 from tests.support.strategies import LAYOUTS, in_layout
 from torchclusteval import MEASURES
 
@@ -145,31 +146,18 @@ def test_unbounded_values_at_a_billion_items(layout: str, device: torch.device) 
             assert found[1][at] == pytest.approx(float(lerman(v)), rel=1e-9, abs=1e-12 * pairs_joined / spread + 1e-9)
 
 
-@cache
 def expected_term(r: int, c: int, n: int) -> mpmath.mpf:
-    """Mean of ``x log x`` over the hypergeometric x: its terms, or its first moments where there are many."""
+    """Mean of ``x / n log(x n / (r c))`` over the hypergeometric x: its terms, or its first moments where many."""
     mean = ratio(r * c, n)
     variance = mean * (n - r) * (n - c) / (mpmath.mpf(n) * (n - 1))
-    if variance > 3000:
-        third = variance * (n - 2 * r) * (n - 2 * c) / (mpmath.mpf(n) * (n - 2))
-        return mean * mpmath.log(mean) + variance / (2 * mean) - third / (6 * mean**2) + variance**2 / (4 * mean**3)
-    reach = 14 * mpmath.sqrt(variance) + 60
-    low, high = max(0, r + c - n, int(mean - reach)), min(r, c, int(mean + reach))
-
-    ways = [(r, low), (n - r, c - low), (n, c)]
-    logs = [mpmath.loggamma(m + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(m - k + 1) for m, k in ways]
-    chance, terms = mpmath.exp(logs[0] + logs[1] - logs[2]), []
-    for x in range(low, high + 1):
-        terms.append(chance * x * mpmath.log(max(x, 1)))
-        chance *= ratio((r - x) * (c - x), (x + 1) * (n - r - c + x + 1))
-    return mpmath.fsum(terms)
+    if variance <= 3000:
+        return exact_share(r, c, n)[0]
+    third = variance * (n - 2 * r) * (n - 2 * c) / (mpmath.mpf(n) * (n - 2))
+    return (variance / (2 * mean) - third / (6 * mean**2) + variance**2 / (4 * mean**3)) / n
 
 
 def expected_information(v: Numbers) -> mpmath.mpf:
-    n = v["n"]
-    cells = mpmath.fsum(expected_term(r, c, n) for r in v["r"] for c in v["k"] if r and c)
-    sizes = mpmath.fsum(x * mpmath.log(x) for x in (*v["r"], *v["k"]) if x)
-    return (cells - sizes) / n + mpmath.log(n)
+    return mpmath.fsum(expected_term(r, c, v["n"]) for r in v["r"] for c in v["k"] if r and c)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import cache
 from itertools import permutations
 
 import mpmath
@@ -16,23 +15,9 @@ from torchclusteval.measures.expected_mutual_info import expected_mutual_informa
 mpmath.mp.dps = 40
 
 
-@cache
-def exact_pair(a, b, n):
-    """One pair of sizes by the textbook sum, to 40 digits."""
-    x = max(0, a + b - n)
-    probability = mpmath.mpf(math.comb(a, x) * math.comb(n - a, b - x)) / math.comb(n, b)
-    value = mpmath.mpf(0)
-    while x <= min(a, b):
-        if x:
-            value += probability * x / n * mpmath.log(mpmath.mpf(n * x) / (a * b))
-        probability = probability * ((a - x) * (b - x)) / ((x + 1) * (n - a - b + x + 1))
-        x += 1
-    return value
-
-
 def exact(class_sizes, cluster_sizes):
     n = sum(class_sizes)
-    return mpmath.fsum(exact_pair(*sorted((a, b)), n) for a in class_sizes if a for b in cluster_sizes if b)
+    return mpmath.fsum(exact_share(*sorted((a, b)), n)[0] for a in class_sizes if a for b in cluster_sizes if b)
 
 
 def sizes_of(n, groups, generator):

@@ -1,5 +1,6 @@
 """Tables to 2^52 items, of extreme skew, near independence and near identity, within 1e-9 of 50 digits."""
 
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -8,6 +9,7 @@ import torch
 
 import torchclusteval as tce
 from tests.support.billions import Table, entropy, exact_codes, itself, numbers, pairs, ratio
+from tests.support.reference import estimated_log_tables
 from tests.support.strategies import LAYOUTS, in_layout
 from torchclusteval import MEASURES
 
@@ -98,13 +100,7 @@ def links(v: dict[str, Any]) -> dict[str, Any]:
 
 def flat(v: dict[str, Any]) -> list[Any]:
     """Both sides, and each one with itself: the estimated logarithm of the number of tables."""
-
-    def one_way(rows: list[int], columns: list[int]) -> Any:
-        n, m, squares = sum(rows), len(rows), sum(x * x for x in columns)
-        alpha = ratio(m * (n * n - n) + n * n - squares, m * (squares - n))
-        ways = sum(log_binomial(x, alpha) for x in rows) + sum(log_binomial(x, m) for x in columns)
-        return ways - log_binomial(n, m * alpha)
-
+    one_way = partial(estimated_log_tables, gamma=mpmath.loggamma, one=mpmath.mpf(1))
     sides = [(v["r"], v["k"]), (v["r"], v["r"]), (v["k"], v["k"])]
     return [(one_way(rows, columns) + one_way(columns, rows)) / 2 for rows, columns in sides]
 

@@ -1,8 +1,10 @@
 """Measures are found by the names that other libraries give them."""
 
+import re
 import subprocess
 import sys
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,9 +109,12 @@ def test_functions_have_the_names_of_their_measures() -> None:
         if tce.MEASURES.get(canonical(name)) and not tce.MEASURES[canonical(name)].one_sided:
             scores = tce.evaluate_tables(tables, [name])
             torch.testing.assert_close(getattr(tce.measures, name)(tables), scores[name], equal_nan=True)
-    from torchclusteval.measures import ari, vi  # type: ignore[attr-defined]
+    from torchclusteval.measures import ari, vi
 
     assert ari is tce.measures.adjusted_rand
     assert vi is tce.measures.variation_of_information
     for wrong in ("arii", "_ari", "__ari__"):
         assert not hasattr(tce.measures, wrong)
+    stub = Path(tce.measures.__file__).with_name("names.pyi").read_text()  # what type checkers know
+    named = {name for name in [*tce.measures.ALIASES, *tce.MEASURES] if name.isidentifier()}
+    assert {*re.findall(r"^(\w+)(?: =|:)", stub, re.MULTILINE)} == named - {*tce.measures.__all__}

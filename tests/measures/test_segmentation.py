@@ -64,20 +64,6 @@ def test_evaluating_with_another_value_for_zero_division() -> None:
         tce.evaluate(*pixels, "seg", zero_division=2.0)
 
 
-def test_what_the_sides_exchanged_give() -> None:
-    """``swapped`` names the measure itself only if symmetric, and None only if no measure is its partner."""
-    generator = torch.Generator().manual_seed(3)
-    pixels = torch.randint(0, 5, (2, 60, 40), generator=generator)
-    other = pixels[1] * 3 % 8
-    pixels[1] = torch.where(torch.rand(60, 40, generator=generator) < 0.7, pixels[0], other)  # objects match
-    tables = ContingencyTables.from_labels(*pixels, absent_true=0, absent_pred=0)
-    here, there = ({name: row(x) for name, row in ROWS.items()} for x in (tables, tables.mT))
-    for name, row in ROWS.items():
-        equal = [other for other in ROWS if torch.allclose(there[other], here[name], rtol=1e-9)]
-        assert (row.swapped in equal) if equal else row.swapped is None, (name, equal)
-        assert (name in equal) == (row.swapped == name), name
-
-
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_known_values(case: dict[str, Any], layout: str) -> None:
@@ -322,6 +308,10 @@ def test_objects_in_the_void(options: dict[str, Any]) -> None:
         true, pred = (x.reshape(-1, 6, 10) for x in (true, pred))
     tables = ContingencyTables.from_labels(true, pred, **NO_OBJECT, **asked)
     assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12)
+    if options.keys() <= {"num_classes", "num_clusters", "validate"}:
+        chunks = [(true[:, :25], pred[:, :25]), (true[:, 25:], pred[:, 25:])]
+        stream = tce.evaluate_stream(chunks, ["panoptic_quality"], **NO_OBJECT, **options)
+        assert stream["panoptic_quality"].tolist() == pytest.approx(expected, abs=1e-12)
     pooled = 2 * sum(x for x, *_ in sums) / sum(a + b for _, a, b in sums)
     assert tce.pooled(tables, ["panoptic_quality"])["panoptic_quality"].item() == pytest.approx(pooled, abs=1e-12)
     matched = tce.match(tables).tables

@@ -16,9 +16,18 @@ def sides(n: int, groups: int, least: int = 0) -> tuple[Groups, Groups]:
     return random_lists(n, groups, n, least), random_lists(n, groups + 2, n + 1, least)
 
 
-@pytest.mark.parametrize(("n", "groups"), [(1, 3), (12, 4), (40, 40), (60, 5)])
-def test_values_of_each_item(n: int, groups: int) -> None:
-    true, pred = sides(n, groups)
+CHAIN, SMALL = [[k, k + 1] for k in range(40)], [[100 + k // 3 + j for j in range(1 + k % 2)] for k in range(60)]
+COVERS: dict[str, tuple[Groups, Groups]] = {
+    **{f"{n} items": sides(n, groups) for n, groups in ((1, 3), (12, 4), (40, 40), (60, 5))},
+    # as many inverses as parts, each of the groups of its part
+    "a chain and many small parts": (CHAIN + SMALL, [[k // 2] for k in range(40)] + [[50 + k // 4] for k in range(60)]),
+    "a cluster of all items and one of each": ([[k % 7] for k in range(80)], [[0, k + 1] for k in range(80)]),
+}
+
+
+@pytest.mark.parametrize("name", COVERS)
+def test_values_of_each_item(name: str) -> None:
+    true, pred = COVERS[name]
     found = overlap.overlap_element_centric_per_item(*both(true, pred))
     expected = slow_element_centric(list(map(set, true)), list(map(set, pred)))
     np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-14)
@@ -55,24 +64,6 @@ def test_weights_of_groups() -> None:
     for bad, message in (([1.0], "expected shape"), ([0.0] * 5, "numbers above 0"), ([math.nan] * 5, "numbers above")):
         with pytest.raises(ValueError, match=f"true_weights: .*{message}"):
             overlap.overlap_element_centric(*made, true_weights=bad)
-
-
-def test_parts_that_share_no_group_are_solved_alone() -> None:
-    """Chains of groups, and many small parts: as many inverses as parts, each of the groups of its part."""
-    chain = [[k, k + 1] for k in range(40)]
-    small = [[100 + k // 3 + j for j in range(1 + k % 2)] for k in range(60)]
-    true, pred = chain + small, [[k // 2] for k in range(40)] + [[50 + k // 4] for k in range(60)]
-    found = overlap.overlap_element_centric_per_item(*both(true, pred))
-    expected = slow_element_centric(list(map(set, true)), list(map(set, pred)))
-    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-14)
-
-
-def test_many_groups_of_one_item() -> None:
-    """One cluster of all items and one of each item."""
-    true, pred = [[k % 7] for k in range(80)], [[0, k + 1] for k in range(80)]
-    found = overlap.overlap_element_centric_per_item(*both(true, pred))
-    expected = slow_element_centric(list(map(set, true)), list(map(set, pred)))
-    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-14)
 
 
 def test_equal_covers_are_equal_whatever_their_names() -> None:

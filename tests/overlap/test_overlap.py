@@ -67,19 +67,6 @@ def test_the_definitions_on_larger_groups() -> None:
             assert float(scores[name]) == pytest.approx(expected, abs=1e-12), name
 
 
-def test_multiplicities_of_figure_15() -> None:
-    true = Memberships.from_lists([["b", "g"], ["b", "g"], ["w"]])
-    for clusters, precision, recall in ((["A", "B"], 1, 1), (["A"], 1, 1 / 2), (["A", "B", "C"], 2 / 3, 1)):
-        pred = Memberships.from_lists([clusters, clusters, ["Z"]])
-        given_pairs = torch.tensor([[0, 1], [0, 2], [1, 1]])
-        found = overlap.multiplicity_precision(true, pred, given_pairs).tolist()
-        assert found[0] == found[2] == precision
-        assert math.isnan(found[1])
-        found = overlap.multiplicity_recall(true, pred, given_pairs).tolist()
-        assert found[0] == found[2] == recall
-        assert math.isnan(found[1])
-
-
 def test_multiplicities_of_named_items_and_batches() -> None:
     true = Memberships.from_dict({"x": [0, 1], "y": [0, 1], "z": [1]})
     pred = Memberships.stack([Memberships.from_dict(x) for x in ({"z": [5], "x": [5]}, {"x": [5], "y": [5, 6]})])

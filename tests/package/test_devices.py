@@ -78,13 +78,6 @@ def test_every_label_dtype_is_counted_on_the_device(dtype: torch.dtype) -> None:
         check(MEASURES["adjusted_rand"](tables))
 
 
-def test_evaluate_stays_on_the_device() -> None:
-    with tagged_cuda(waits=False):
-        scores = tce.evaluate(*chunk(), ON_DEVICE, num_classes=5, num_clusters=7, validate=False)
-        for name in ON_DEVICE:
-            check(scores[name])
-
-
 @pytest.mark.parametrize("options", [{}, {"noise_label": 3}, {"mask": True, "ignore_index": 1}])
 def test_codes_of_groups_do_not_synchronise(options: dict[str, Any]) -> None:
     with tagged_cuda(waits=False):

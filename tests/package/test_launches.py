@@ -62,8 +62,8 @@ def test_what_needs_no_host_can_be_captured_in_a_graph() -> None:
     assert counts.launches.keys() == {"count", "sums", "expected", "ratio"}
     assert (counts.waits, counts.copies_to_device, counts.host.total()) == ([], 0, 0)
     with tagged_cuda(waits=False):
-        tables = tce.ContingencyTables.from_labels(true, pred, num_classes=10, num_clusters=10, validate=False)
-        assert {x.device.type for x in tce.evaluate_tables(tables, ON_DEVICE).values()} == {"cuda"}
+        scores = tce.evaluate(true, pred, ON_DEVICE, num_classes=10, num_clusters=10, validate=False)
+        assert {x.device.type for x in scores.values()} == {"cuda"}
 
 
 PLANTED: dict[str, tuple[Callable[[Tensor], Any], Callable[[Counts], bool]]] = {

@@ -37,7 +37,8 @@ FLOW = [
 
 
 def files() -> dict[str, Path]:
-    return {str(path.relative_to(PACKAGE).with_suffix("")): path for path in sorted(PACKAGE.rglob("*.py"))}
+    paths = sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi")])
+    return {str(path.relative_to(PACKAGE).with_suffix("")): path for path in paths}
 
 
 def imported_names(path: Path) -> Iterator[str]:

@@ -122,7 +122,7 @@ def test_the_page_says_what_the_functions_say() -> None:
     assert page.headings == [
         "What was read",
         "Ranking",
-        "Which differences are real",
+        "Differences from the best",
         "Agreement of the clusterings",
         f"The best clustering: {found.best}",
         "Its weakest classes and clusters",
@@ -143,7 +143,7 @@ def test_the_page_says_what_the_functions_say() -> None:
     others = [i for i in torch.argsort(-scores["ami"], stable=True).tolist() if i != best]
     difference = page.row(names[others[-1]])
     assert difference
-    verdicts = [row for row in page.rows if row and row[-1] in ("real", "not told apart")]
+    verdicts = [row for row in page.rows if row and row[-1] in ("told apart", "not told apart")]
     assert len(verdicts) == 7
     assert [row[1] for row in verdicts] == [f"{float(scores['ami'][best] - scores['ami'][i]):.4f}" for i in others]
     expected = tce.cluster_stability(pred[best], pred[others])
@@ -273,12 +273,12 @@ def test_intervals_and_p_values_over_groups_by_enumeration() -> None:
     torch.testing.assert_close(found.differences["ari"].p_value, expected)
 
 
-VERDICTS = ("real", "not told apart")
+VERDICTS = ("told apart", "not told apart")
 
 
 @pytest.mark.parametrize("groups", [None, 6, 7, 40])
 def test_intervals_and_verdicts_agree(groups: int | None) -> None:
-    """An interval leaves out 0 where the adjusted p-value calls a difference real, and only there."""
+    """An interval leaves out 0 where the adjusted p-value is below the level, and only there."""
     ids, true, pred = grouped(groups or 8, 9)
     made = tce.report(true, pred, by=None if groups is None else ids, measures=["ari"], n_resamples=200)
     found, record = made.evidence, made.evidence.differences["ari"]
@@ -288,7 +288,7 @@ def test_intervals_and_verdicts_agree(groups: int | None) -> None:
     given = {row[0]: (row[2], row[-1]) for row in page_of(made).rows if row and row[-1] in VERDICTS}
     for name, low, passed in zip(found.order[1:], record.low, real, strict=True):
         shown, verdict = given[str(name)]
-        assert verdict == ("real" if passed else "not told apart")
+        assert verdict == ("told apart" if passed else "not told apart")
         assert (shown == "none") == bool(low.isnan())
 
 
@@ -439,7 +439,7 @@ def test_the_smallest_p_value_is_a_bound() -> None:
     page = page_of(
         tce.report(true, {"truth": true + 1, "other": np.arange(200) // 50}, measures=["ari"], n_resamples=99)
     )
-    assert [row[3:] for row in page.rows if row and row[-1] == "real"] == [["≤ 0.0200", "real"]]
+    assert [row[3:] for row in page.rows if row and row[-1] == "told apart"] == [["≤ 0.0200", "told apart"]]
     assert "≤: the smallest value that this number of draws and comparisons can give." in page.text
     assert "It is better than each of the others, beyond chance, though chosen as the best on the same" in page.text
 
@@ -478,7 +478,7 @@ def test_without_a_truth_the_typical_clustering_comes_first() -> None:
 @pytest.mark.slow
 def test_one_clustering_and_one_item() -> None:
     page = page_of(tce.report([0, 0, 1], [0, 1, 1], n_resamples=50))
-    assert "Which differences are real" not in page.headings
+    assert "Differences from the best" not in page.headings
     assert page_of(tce.report([0], [[0], [1]], n_resamples=50)).headings
     Page(tce.report(None, [0, 1, 1]).html)
     with pytest.raises(ValueError, match="expected items with labels on both sides; got none"):

@@ -47,13 +47,23 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     noisy: dict[str, Any] = {"noise_label": -1, "noise": "singletons"}
     scores = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], **noisy)
     assert scores["ari"].tolist() == [scores["ari"][2].item(), 1.0, scores["ari"][2].item()]
-    assert scores.distinct(runs, **noisy).clusterings == (0, 1)
+    stream = tce.evaluate_stream([([0, 0, 1, 1, 2, 2], runs)], ["ari"], **noisy)
+    for own in (scores, stream, scores.top(3)):
+        assert sorted(own.distinct(runs[[*(own.clusterings or range(3))]]).to_pandas()["count"]) == [1, 2]
+    with pytest.raises(ValueError, match="noise: expected 'singletons', as of the scores; got 'cluster'"):
+        scores.distinct(runs, noise="cluster")
+    with pytest.raises(TypeError, match=r"ignore_index: expected one of the options mask, weights, noise_label"):
+        scores.distinct(runs, ignore_index=0)
     mask = torch.tensor([True] * 4 + [False] * 2)
-    scores = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], mask=mask)
-    assert scores.distinct(runs, mask=mask).clusterings == (0,)
-    for wrong in (runs, runs[:, :3]):
-        with pytest.raises(ValueError, match=r"expected the 4 items that were scored; got [63] \(pass mask="):
-            scores.distinct(wrong)
+    of_four = [tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], **x) for x in ({"mask": mask}, {"ignore_index": 2})]
+    of_four += [tce.evaluate_tables(tce.ContingencyTables.from_labels([0, 0, 1, 1, 2, 2], runs, mask=mask), ["ari"])]
+    for scores in of_four:
+        assert scores.distinct(runs, mask=mask).clusterings == (0,)
+        for wrong in (runs, runs[:, :3]):
+            with pytest.raises(ValueError, match=r"expected the 4 items that were scored; got [63] \(mask= without"):
+                scores.distinct(wrong)
+    images: dict[str, Any] = {"absent_pred": -1, "absent_true": 0}  # one side alone groups some
+    assert tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["idf1"], **images).distinct(runs).clusterings == (0, 1, 2)
     weighted = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], weights=[1, 2, 1, 2, 1, 2])
     assert weighted.distinct(runs, weights=[1, 2, 1, 2, 1, 2]).clusterings == (0, 2)
 

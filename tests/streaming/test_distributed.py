@@ -36,13 +36,16 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "noise": ("small", {"noise_label": 3, "noise": "cluster", "ignore_index": 0}),
     "single noise": ("text", {"noise_label": "group w", "noise": "singletons"}),
     "classes known": ("small", {"num_classes": 5}),
-    "sizes, margins": ("small", {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0}),
+    "sizes, margins": (
+        "small",
+        {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0, "ignore_index": 3},
+    ),
     "margins": ("huge and negative", {"absent_true": -9_000_000_000_000_000_003, "noise_label": 5, "weights": True}),
     "groups": ("text", {"by": True}),
     "groups, unsigned": ("uint64", {"by": True, "weights": True}),
     "groups, sizes": ("small", {"by": True, "num_classes": 5, "num_clusters": 8, "num_groups": 4}),
     "groups, noise": ("small", {"by": True, "noise_label": 3, "noise": "cluster", "ignore_index": 0}),
-    "words, margins": ("text", {"absent_true": "group z", "absent_pred": "group x"}),
+    "words, margins": ("text", {"absent_true": "group z", "absent_pred": "group x", "ignore_index": "group y"}),
 }
 
 

@@ -19,7 +19,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "fixed shape": {"num_classes": 5, "num_clusters": 8, "num_groups": 8},
     "codes of groups": {"num_groups": 9},
     "noise": {"noise_label": 3, "noise": "cluster", "ignore_index": 0},
-    "absent": {"absent_true": 0, "absent_pred": 2},
+    "absent": {"absent_true": 0, "absent_pred": 2, "ignore_index": 3},
     "absent, classes given": {"absent_true": 0, "absent_pred": -1, "num_classes": 5},
     "absent, fixed shape": {"absent_true": -1, "absent_pred": 0, "num_classes": 5, "num_clusters": 8, "num_groups": 8},
     "single noise": {"noise_label": 3, "noise": "singletons"},

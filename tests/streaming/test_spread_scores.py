@@ -39,7 +39,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "sizes": ("small", {"num_classes": 40, "num_clusters": 30}),
     "classes known": ("small", {"num_classes": 40}),
     "noise": ("small", {"noise_label": 3, "noise": "cluster", "ignore_index": 0}),
-    "margins": ("text", {"absent_true": "group 7", "absent_pred": "group 3"}),
+    "margins": ("text", {"absent_true": "group 7", "absent_pred": "group 3", "ignore_index": "group 5"}),
     "margins, sizes": ("small", {"num_classes": 40, "num_clusters": 30, "absent_true": -1, "absent_pred": 0}),
 }
 

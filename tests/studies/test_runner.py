@@ -108,15 +108,6 @@ def test_a_killed_run_continues_to_the_same_bytes(tmp_path, unbroken, ranks):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.csv", "run.json"]
 
 
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_two_ranks_continue_what_one_process_began(tmp_path, unbroken):
-    output = tmp_path / "run.csv"
-    kill_after(output, 3)
-    finish(start_ranks(output, 2))
-    assert output.read_bytes() == unbroken
-
-
 class InterruptedRunError(Exception):
     pass
 

@@ -19,6 +19,17 @@ Formula = Callable[[int, int, int, int], Value]  # of a, b, c and d
 Sizes = Counter[Hashable]
 
 
+def least(length: Callable[[Any], Any], end: Any, golden: Any, parts: int, steps: int) -> tuple[Any, Any]:
+    """Between which numbers a function has its least value from ``-end`` to ``end``, by the golden section."""
+    points = [-end + 2 * end * i / parts for i in range(parts + 1)]
+    at = min(range(parts + 1), key=lambda i: length(points[i]))
+    low, high = points[max(at - 1, 0)], points[min(at + 1, parts)]
+    for _ in range(steps):
+        first, second = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, second) if length(first) <= length(second) else (first, high)
+    return low, high
+
+
 # pairs ----------------------------------------------------------------------------------------------
 
 
@@ -96,11 +107,16 @@ def rv_coefficient(true: Labels, pred: Labels) -> float:
 
 def moments(true: Labels, pred: Labels) -> tuple[Fraction, Fraction]:
     """Mean and variance of the pairs together on both sides, over all permutations of the items of one side."""
-    n, r, c = len(true), list(Counter(true).values()), list(Counter(pred).values())
-    if n < 4:
+    if len(true) < 4:
         drawn = [pairs_of(true, order)[0] for order in permutations(pred)]
         mean = Fraction(sum(drawn), len(drawn))
         return mean, Fraction(sum(x * x for x in drawn), len(drawn)) - mean**2
+    return moments_of_sizes(list(Counter(true).values()), list(Counter(pred).values()))
+
+
+def moments_of_sizes(r: list[int], c: list[int]) -> tuple[Fraction, Fraction]:
+    """Of at least four items."""
+    n = sum(r)
 
     def once(sizes: list[int]) -> int:
         return sum(i * (i - 1) for i in sizes)

@@ -8,7 +8,7 @@ import mpmath
 import torch
 from torch import Tensor
 
-from tests.support.association import INDICES, SIMILARITIES
+from tests.support.association import INDICES, SIMILARITIES, least, moments_of_sizes
 
 Table = Sequence[Sequence[int]]
 LARGE = [[10**8, 5, 3 * 10**8], [2 * 10**8, 10**8, 7], [11, 10**8 - 3, 2 * 10**8]]
@@ -63,18 +63,9 @@ def chi_squared(v: dict[str, Any]) -> mpmath.mpf:
 
 
 def lerman(v: dict[str, Any]) -> mpmath.mpf:
-    n = v["n"]
-
-    def falling(sizes: list[int], power: int) -> int:
-        return sum(x * (x - 1) * (x - 2 if power == 3 else 1) for x in sizes)
-
-    once = [falling(side, 2) for side in (v["r"], v["k"])]
-    twice = [falling(side, 3) for side in (v["r"], v["k"])]
-    apart = [x * x - 4 * y - 2 * x for x, y in zip(once, twice, strict=True)]
-    mean = ratio(once[0] * once[1], 2 * n * (n - 1))
-    square = mean + ratio(twice[0] * twice[1], n * (n - 1) * (n - 2))
-    square += ratio(apart[0] * apart[1], 4 * n * (n - 1) * (n - 2) * (n - 3))
-    return (v["a"] - mean) / mpmath.sqrt(square - mean**2)
+    mean, variance = moments_of_sizes(v["r"], v["k"])
+    above = v["a"] - mean
+    return ratio(above.numerator, above.denominator) / mpmath.sqrt(ratio(variance.numerator, variance.denominator))
 
 
 def tau(v: dict[str, Any]) -> mpmath.mpf:
@@ -121,15 +112,7 @@ def exact_codes(counts: Sequence[Sequence[int]]) -> tuple[Any, Any]:
             a = mpmath.exp(log_a)
             return sum(log_rising(w, q * a) for w in groups) - sum(log_rising(p, a) for p in parts)
 
-        low, high = -mpmath.log(10**4), mpmath.log(10**4)
-        points = [low + (high - low) * i / 40 for i in range(41)]
-        at = min(range(41), key=lambda i: length(points[i]))
-        low, high = points[max(at - 1, 0)], points[min(at + 1, 40)]
-        golden = (mpmath.sqrt(5) - 1) / 2
-        for _ in range(60):
-            first, second = high - golden * (high - low), low + golden * (high - low)
-            low, high = (low, second) if length(first) <= length(second) else (first, high)
-        return length(low)
+        return length(least(length, mpmath.log(10**4), (mpmath.sqrt(5) - 1) / 2, 40, 60)[0])
 
     factorials = [sum(mpmath.loggamma(x + 1) for x in sizes) for sizes in ([n], cells, r, c)]
     shared = factorials[0] + factorials[1] - factorials[2] - factorials[3]

@@ -205,14 +205,16 @@ def number_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> int:
     return rest(rows[0], columns, ())
 
 
-def estimated_log_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
-    def log_binomial(x: int, alpha: float) -> float:
-        return math.lgamma(x + alpha) - math.lgamma(alpha) - math.lgamma(x + 1)
+def estimated_log_tables(rows: Sequence[int], columns: Sequence[int], gamma: Any = math.lgamma, one: Any = 1) -> Any:
+    """With the digits of ``gamma``, the logarithm of the gamma function, and of ``one``."""
+
+    def log_binomial(x: int, alpha: Any) -> Any:
+        return gamma(x + alpha) - gamma(alpha) - gamma(x + 1)
 
     n, m, squares = sum(rows), len(rows), sum(x * x for x in columns)
     if squares == n:
         return math.log(math.factorial(n)) - sum(math.log(math.factorial(x)) for x in rows)
-    alpha = (n**2 - n + (n**2 - squares) / m) / (squares - n)
+    alpha = (n**2 - n + one * (n**2 - squares) / m) / (squares - n)
     of_rows, of_columns = (sum(log_binomial(x, a) for x in side) for side, a in ((rows, alpha), (columns, m)))
     return of_rows + of_columns - log_binomial(n, m * alpha)
 
@@ -251,15 +253,8 @@ def shortest_urn_code(kinds: int, sizes: tuple[int, ...], cells: tuple[int, ...]
         drawn = [math.log1p(k / (kinds * a)) for size in sizes for k in range(size)]
         return math.fsum([*drawn, *(-math.log1p(k / a) for size in cells for k in range(size))])
 
-    low, high = -math.log(1e4), math.log(1e4)
-    points = [low + (high - low) * i / 60 for i in range(61)]
-    at = min(range(61), key=lambda i: length(points[i]))
-    low, high = points[max(at - 1, 0)], points[min(at + 1, 60)]
-    golden = (math.sqrt(5) - 1) / 2
-    for _ in range(45):
-        first, second = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, second) if length(first) <= length(second) else (first, high)
-    return min(length(x) for x in (low, high, points[0], points[60]))
+    end = math.log(1e4)
+    return min(length(x) for x in (*association.least(length, end, (math.sqrt(5) - 1) / 2, 60, 45), -end, end))
 
 
 def asymmetric(information: Measure) -> Measure:

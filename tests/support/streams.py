@@ -44,9 +44,10 @@ def cells_by_label(tables: ContingencyTables) -> dict[tuple[Any, ...], float]:
 
 
 def margins_by_label(tables: ContingencyTables) -> list[dict[tuple[int, Any], float]]:
-    """Items that only one side groups, by table number and label of their class, and of their cluster."""
-    found = []
-    sides = (tables.classes, tables.unmatched_by_class), (tables.clusters, tables.unmatched_by_cluster)
+    """Items that one side alone groups, by table number and label of their class, of their cluster, and void ones."""
+    found, void = [], tables._void_by_cluster
+    sides = [(tables.classes, tables.unmatched_by_class), (tables.clusters, tables.unmatched_by_cluster)]
+    sides += [] if void is None else [(tables.clusters, void)]
     for labels, sizes in sides:
         rows = sizes.reshape(-1, sizes.shape[-1]).tolist()
         named = [list(range(sizes.shape[-1]))] if labels is None else labels.reshape(-1, labels.shape[-1]).tolist()

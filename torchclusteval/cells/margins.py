@@ -26,13 +26,13 @@ class Margins:
         return Margins(self.by_cluster, self.by_class)
 
     def to(self, device: torch.device | str) -> "Margins":
-        return self._each(lambda x: x.to(device))
+        return self.each(lambda x: x.to(device))
 
     def select(self, keys: Tensor, size: int) -> "Margins":
         """The margins of the tables with these indices in the flattened batch of this size."""
-        return self._each(lambda x: x.reshape(size, x.shape[-1])[keys])
+        return self.each(lambda x: x.reshape(size, x.shape[-1])[keys])
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "Margins":
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Margins":
         return Margins(change(self.by_class), change(self.by_cluster), None if self.void is None else change(self.void))
 
     def keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "Margins":

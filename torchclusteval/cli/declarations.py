@@ -350,9 +350,10 @@ examples:
   torchclusteval report runs.csv --exclude id --output report.html
 
 One page of HTML, which needs no network: what was read and left out, the ranking with
-intervals, which differences from the best are real, the agreement of the clusterings,
-the matched table of the best one, its weakest classes and clusters, and which of its
-clusters the others have too. Without --truth clusterings are ranked by how well they
+intervals, which clusterings are told apart from the best (their p-value after Holm's
+correction is below 0.05, and the interval of the difference leaves out 0), the
+agreement of the clusterings, the matched table of the best one, its weakest classes and
+clusters, and which of its clusters the others have too. Without --truth clusterings are ranked by how well they
 agree with the others. Of many clusterings the 200 best have intervals, and the 60 best
 are compared with each other.
 """,

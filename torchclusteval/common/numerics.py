@@ -5,7 +5,7 @@ releases. Without a gradient the functions are torch's own, which are faster; th
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -22,23 +22,6 @@ _SUM_BLOCK = 4096  # numbers; torch would split a longer sum over threads, which
 _STIRLING_FROM = 16.0  # from here on four terms of Stirling's series are exact to 1e-14
 _MOST_TABULATED = 1 << 16  # numbers up to which functions of whole numbers are looked up
 _MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their square (in the gradient) does not underflow
-
-
-def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
-    """The shape that tensors of these shapes broadcast to, else a ValueError.
-
-    ``torch.broadcast_shapes`` loads SymPy at its first call, which takes longer than a usual run.
-    """
-    if len(shapes) == 2 and shapes[0] == shapes[1]:
-        return torch.Size(shapes[0])
-    longest = max([0, *map(len, shapes)])  # compilers do not know max(default=)
-    joint = [1] * longest
-    for shape in shapes:
-        for i, size in enumerate(shape, longest - len(shape)):
-            if size != 1 and joint[i] not in (1, size):
-                raise ValueError(f"expected shapes that broadcast; got {', '.join(str(tuple(x)) for x in shapes)}")
-            joint[i] = size if joint[i] == 1 else joint[i]
-    return torch.Size(joint)
 
 
 def sum_reproducible(x: Tensor) -> Tensor:

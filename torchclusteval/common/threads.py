@@ -12,6 +12,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -80,40 +82,29 @@ def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: i
     number = min(thread_count() if threads is None else threads, len(waiting))
     if number <= 1:
         return [work(_taken(waiting))]
-    results: list[T] = []
-    errors: list[BaseException] = []
     inference = torch.is_inference_mode_enabled()
 
     @on_one_thread
-    def run() -> None:
-        before, _outer.threads = getattr(_outer, "threads", 1), 1  # what is shared out is not shared again
+    def run(_: int) -> T:
+        _outer.threads = 1  # what is shared out is not shared again
         try:
             with torch.inference_mode(inference):
-                results.append(work(_taken(waiting)))
-        except BaseException as error:  # raised on the calling thread
-            errors.append(error)
+                return work(_taken(waiting))
+        except BaseException:
             waiting.clear()
-        finally:
-            _outer.threads = before
+            raise
 
-    others = [threading.Thread(target=run) for _ in range(number - 1)]
-    for other in others:
-        other.start()
-    run()
-    for other in others:
-        other.join()
-    if errors:
-        raise errors[0]
-    return results
+    with ThreadPoolExecutor(number) as pool:
+        try:
+            return list(pool.map(run, range(number)))
+        finally:
+            waiting.clear()  # of an interruption, too
 
 
 def _taken(waiting: deque[Item]) -> Iterator[Item]:
-    while True:
-        try:
-            item = waiting.popleft()
-        except IndexError:
-            return
-        yield item
+    while waiting:
+        with suppress(IndexError):  # another thread took the last one
+            yield waiting.popleft()
 
 
 def pieces(indices: range, length: int) -> Sequence[range]:

@@ -16,16 +16,24 @@ def axes_of(counts: Any) -> tuple[Any, Any]:
 
 
 def whose_proportions(rows: Tensor, columns: Tensor, items: Tensor) -> str | None:
-    """Where the masses of all tables, of all rows or of all columns sum to 1: of what they are proportions."""
+    """Where the masses of all tables, of all rows or of all columns sum to 1 or 100: of what they are proportions."""
     for sums, each in ((items, "table"), (rows, "row"), (columns, "column")):
-        if bool((((sums - 1).abs() < 1e-3) | (sums == 0)).all()):
-            return each
+        for whole in (1, 100) if each != "table" else (1,):
+            if bool((((sums - whole).abs() < 0.021 * whole) | (sums == 0)).all()):  # six of .17, rounded
+                return f"proportions: each {each} sums to {whole} (crosstab without normalize="
     return None
 
 
-def check_no_totals(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tuple[Any, Any]) -> None:
-    """Raise where all tables hold totals; ``sizes`` makes the items of rows, columns and tables."""
+def check_counts(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tuple[Any, Any]) -> None:
+    """Raise where all tables hold totals, or proportions of rows or columns, which weigh all of these alike.
+
+    ``sizes`` makes the items of rows, columns and tables. A table that sums to 1 has the shares of its counts.
+    """
     values, dense = cells.values.detach(), isinstance(cells, DenseCells)
+    if values.is_floating_point() and bool((values.frac() != 0).any()):
+        got = whose_proportions(*(x.detach() for x in sizes()))
+        if got is not None and "table" not in got:
+            raise ValueError(f"counts: expected counts of items; got {got}; validate=False takes them as masses)")
     if dense and labels[0] is None:  # as nearly all are; the sizes can wait
         last = values[..., -1, :]
         whole = float(last.sum())

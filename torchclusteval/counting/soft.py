@@ -2,11 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.inputs import as_probabilities, checks_values
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import pandas_index
@@ -19,7 +19,7 @@ def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
     if true.shape[-2] != pred.shape[-2]:
         raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
     try:
-        broadcast_shapes(true.shape[:-2], pred.shape[:-2])
+        np.broadcast_shapes(true.shape[:-2], pred.shape[:-2])
     except ValueError:
         got = f"{tuple(true.shape)} and {tuple(pred.shape)}"
         raise ValueError(f"p_pred: expected batch shapes that broadcast; got {got}") from None

@@ -63,8 +63,9 @@ def bootstrap(
             classes, for measures for which the mean of the draws stays within half a standard error of the estimate,
             and for counts that grow with the number of items; classes otherwise. With fewer than 10 classes these are
             not drawn by default, and where the mean of draws of items is more than one standard error from the
-            estimate there is no interval. Each table has its own unit, its own classes, and the draws that it has
-            alone; of tables with as many classes they are the same, as are groups for all clusterings.
+            estimate there is no interval. Near these limits draws of a fixed seed decide. Each table has its own unit,
+            its own classes, and the draws that it has alone; of tables with as many classes they are the same, as are
+            groups for all clusterings.
         macro: with ``resample="groups"``: the mean over the groups that have a finite score, of any measure.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``, those of classes around the estimate.
         progress: called as ``progress(done, total)``.
@@ -87,13 +88,13 @@ def bootstrap(
     Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife; Praestgaard
         and Wellner (1993), exchangeable weights.
     Coverage: share of 95 % intervals that hold the mean score of samples of the same size
-        (``benchmarks/bootstrap_coverage.py``). Draws of classes: .92 to .98 from 3 classes with an
-        error on. Draws of items (percentile / basic / BCa), 2000 samples of 3 x 3 tables, 1000 resamples, adjusted
-        Rand, V-measure, purity, BCubed F and VI. Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
-        .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
-        .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
-        apart and an interval of width 0. Independent sides: 1000 items .88-.96 / .84-.94 / .90-.94, except the
-        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+        (``benchmarks/bootstrap_coverage.py``). Draws of classes: .91 to .98 from two classes with an error on. Draws
+        of items (percentile / basic / BCa), 2000 samples of 3 x 3 tables, 1000 resamples, adjusted Rand, V-measure,
+        purity, BCubed F and VI. Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items .89-.95 / .92-.94 /
+        .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items .94-.96 / .93-.95 /
+        .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item apart and an interval of
+        width 0. Independent sides: 1000 items .88-.96 / .84-.94 / .90-.94, except the V-measure, which sits at its
+        least value 0: percentile and BCa intervals never hold it, basic ones do.
     Limits: tables of items drawn again look less noisy than the population, so measures of information and of overlap
         are biased towards agreement where counts are small; ``bias`` shows it (that of classes is taken out, and 0).
         Use permutations, not an interval, to tell a score from chance.

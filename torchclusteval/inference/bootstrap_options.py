@@ -36,10 +36,13 @@ POPULATIONS = {
     "items": "more items of the same classes",
     "classes": "more classes (entities) like these, with their items",
     "groups": "more groups of items like these",
+    "documents": "more documents like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
-FEW_WRONG, FEW_JOINED = 3, 10  # classes with an error, and with a right pair, below which an interval says little
+FEW = 2  # classes with an error, and with a right pair, below which an interval says little
 _FEW_ITEMS = 20  # with so many the mean of the draws says little
+_SURE = 4.0  # errors of a bias that it must be away from where it decides
+_DECIDING = 1000  # draws of one seed, at least
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
 _FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}{}"
 _CHANCE = "near chance draws agree more than the items do (permutation_test says whether a score is better)"
@@ -145,13 +148,11 @@ class Resamples:
         units = dict.fromkeys(unit for words in order for unit in words.split(" or "))
         return self.options.settings_dict(order[0] + others, [*units])
 
-    def far(self, errors: float, counted: Tensor) -> dict[str, Tensor]:
-        """Tables ``(B,)``, of those counted, whose mean draw is more than so many standard errors from the estimate."""
-        if not self.values:
-            return {}
-        bias, error = (torch.stack([x[name] for name in self.values]) for x in (self.bias, self.errors))
-        far = (bias.abs() > errors * error + intervals.rounding_tolerance(error)) & counted
-        return {name: x for name, x, some in zip(self.values, far, far.any(1).tolist(), strict=True) if some}
+    def away(self) -> Values:
+        """Standard errors between the mean of the draws and the estimate, ``(B,)``."""
+        tolerances = {name: intervals.rounding_tolerance(x) for name, x in self.errors.items()}
+        exact = intervals.without_rounding
+        return {name: exact(x, tolerances[name]).abs() / self.errors[name] for name, x in self.bias.items()}
 
 
 def sample_std(values: Tensor) -> Tensor:
@@ -224,10 +225,13 @@ class Drawer:
         self._by_items(found, self.small, kept)
         self._by_items(found, ~self.small, growing)
         others = [measure for measure in kept if measure not in growing or self.named == "classes"]
-        half = found.far(0.5, self.n_items > _FEW_ITEMS) if self.named is None else {}
+        many = self.n_classes >= LEAST_CLASSES
+        self.away = found.away()
+        if self.named is None and kept:
+            self._settle(kept, {m.name: torch.where(many & (m in others), 0.5, 1.0) for m in kept})
+        half = self._far(0.5) if self.named is None else {}
         for measure in others:
-            far = half.get(measure.name, ~self.small) & (self.n_classes >= LEAST_CLASSES)
-            found.by_classes[measure.name] |= ~self.small | far
+            found.by_classes[measure.name] |= ~self.small | (half.get(measure.name, ~self.small) & many)
         self._note_far(found)
         self._by_classes(found, others)
         return self._at_places(found)
@@ -265,9 +269,32 @@ class Drawer:
         for name, skew in own.accelerations.items():
             found.accelerations[name] = torch.full_like(found.bias[name], torch.nan).index_copy(0, places, skew)
 
+    def _settle(self, measures: Sequence[Measure], edges: Values) -> None:
+        """Take the bias from draws of one seed where it is so near an edge that the given seed would decide."""
+        count = self.options.n_resamples
+        near = {
+            name: ((x - edges[name]).abs() < _SURE * ((1 + x**2 / 2) / count).sqrt()) & (self.n_items > _FEW_ITEMS)
+            for name, x in self.away.items()
+        }
+        source, places = self._select(torch.stack([*near.values()]).any(0))
+        if not len(places):
+            return
+        options = replace(self.options, n_resamples=max(_DECIDING, count))
+        estimates = {name: x[places] for name, x in self.estimates.items()}
+        fixed = options.resample_by(source.items(), measures, estimates, torch.Generator().manual_seed(0), None).away()
+        for name, x in self.away.items():
+            x[places] = torch.where(near[name][places], fixed[name], x[places])
+
+    def _far(self, errors: float) -> dict[str, Tensor]:
+        """Tables ``(B,)`` whose mean draw is more than so many standard errors from the estimate, of some measures."""
+        if not self.away:
+            return {}
+        far = (torch.stack([*self.away.values()]) > errors) & (self.n_items > _FEW_ITEMS)
+        return {name: x for name, x, some in zip(self.away, far, far.any(1).tolist(), strict=True) if some}
+
     def _note_far(self, found: Resamples) -> None:
         """Say where draws of items are biased, and give no interval there by default."""
-        one, half = ({} if self.named == "classes" else found.far(x, self.n_items > _FEW_ITEMS) for x in (1.0, 0.5))
+        one, half = ({} if self.named == "classes" else self._far(x) for x in (1.0, 0.5))
         one = {name: x & ~found.by_classes[name] for name, x in one.items()}
         for said, cause in self._causes(one):
             self._warn(f"{_FAR.format('one', *said)}: {cause}")
@@ -312,10 +339,10 @@ class Drawer:
                     fixed |= joined[target] == 0
                 found.missing[name][target] = fixed
         what = "tell the clusterings apart" if self.paired else "have an error"
-        needs = [(wrong, FEW_WRONG, what, which & (wrong > 0) if self.paired else which)]
+        needs = [(wrong, FEW, what, which & (wrong > 0) if self.paired else which)]
         if of_pairs:
             where = torch.stack([found.by_classes[measure.name] for measure in of_pairs]).any(0)
-            needs += [(joined, FEW_JOINED, "have items that both sides join", where)]
+            needs += [(joined, FEW, "have items that both sides join", where)]
         needs += [(self.n_classes, LEAST_CLASSES, "are there", which)]
         said = list[str]()
         for counts, least, what, where in needs:

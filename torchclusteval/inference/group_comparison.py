@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
@@ -174,7 +173,7 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
         if one != other:
             raise ValueError(f"tables_b: expected the groups of tables_a in their order; got {other!r} for {one!r}")
     try:
-        shape = broadcast_shapes(a.batch_shape, b.batch_shape)
+        shape = torch.Size(np.broadcast_shapes(a.batch_shape, b.batch_shape))
     except ValueError:
         raise ValueError(f"tables_b: expected batch shapes that broadcast to those of tables_a; got {got}") from None
     vocabulary = None if a.classes is None or b.classes is None else Vocabulary()

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, Source
@@ -298,7 +297,7 @@ def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOption
     a, b = pairs
     _check_same_items(labels_a, labels_b, a, b)
     try:
-        shape = broadcast_shapes(a.batch_shape, b.batch_shape)
+        shape = np.broadcast_shapes(a.batch_shape, b.batch_shape)
     except ValueError:
         got = f"labels_a {tuple(a.batch_shape)}, labels_b {tuple(b.batch_shape)}"
         raise ValueError(f"labels_b: expected batch shapes that broadcast; got {got}") from None

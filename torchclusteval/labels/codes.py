@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.numerics import broadcast_shapes, min_max
+from torchclusteval.common.numerics import min_max
 
 SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
 _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entries
@@ -35,7 +36,7 @@ def bounds_of_both(first: Tensor, second: Tensor) -> list[tuple[int, int] | None
 
 def restrict(keep: Tensor, shape: torch.Size) -> Tensor:
     """Whether an item counts anywhere in the batch, in the shape of one side's labels."""
-    keep = keep.expand(broadcast_shapes(keep.shape, shape))
+    keep = keep.expand(np.broadcast_shapes(keep.shape, shape))
     while keep.dim() > len(shape):
         keep = keep.any(0)
     for dim, size in enumerate(shape):

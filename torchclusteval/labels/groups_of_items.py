@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
@@ -31,7 +31,7 @@ class ItemGroups:
 
     def joint_batch(self, batch_shape: torch.Size) -> torch.Size:
         """The shape of the batch of clusterings, without the groups."""
-        return broadcast_shapes(batch_shape, self.codes.shape[:-1])
+        return torch.Size(np.broadcast_shapes(batch_shape, self.codes.shape[:-1]))
 
 
 def read_groups(options: LabelOptions, pair: EncodedPair) -> ItemGroups:
@@ -67,7 +67,7 @@ def _read(by: Any, pair: EncodedPair, mask: Tensor | None, validate: bool) -> In
     if len(items) > 1:
         source = source.flatten(len(items))
     try:
-        broadcast_shapes(source.shape[:-1], pair.batch_shape)
+        np.broadcast_shapes(source.shape[:-1], pair.batch_shape)
     except ValueError:
         expected = f"ids that broadcast to the batch {tuple(pair.batch_shape)}"
         raise ValueError(f"by: expected {expected}; got shape {tuple(source.shape)}") from None

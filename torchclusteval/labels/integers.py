@@ -12,7 +12,6 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import WIDER, first_position, format_position, own_position, tensor_of
@@ -235,7 +234,7 @@ def _examined(mask: Tensor | None, shape: torch.Size) -> Tensor | None:
     if mask is None:
         return None
     try:
-        broadcast_shapes(mask.shape, shape)
+        np.broadcast_shapes(mask.shape, shape)
     except ValueError:  # reported later
         return None
     return restrict(mask, shape)

@@ -38,9 +38,11 @@ def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: b
     noisy = pred.where(options.noise_label, "noise_label")
     ignored = true.where(options.ignore_index, "ignore_index")
     keep = all_of(pair.mask, negate(ignored))
-    if not void or options.absent_pred is None:
+    if not void or not options.has_void:
         ignored = None
-    elif ignored is not None:
+    elif ignored is None:  # no item can have this label, but tables have its row
+        ignored = torch.zeros_like(true.values, dtype=torch.bool)
+    else:
         inside = None if options.num_clusters is None else (pred.values >= 0) & (pred.values < options.num_clusters)
         ignored = all_of(pair.mask, ignored, negate(noisy), negate(pred.missing), inside)
     if options.noise == "ignore":

@@ -108,6 +108,17 @@ class LabelOptions:
             check_names(options, [field.name for field in fields(cls) if field.name not in without])
         return cls(**options)
 
+    @property
+    def has_void(self) -> bool:
+        """Whether ignored items are counted for the clusters that they are in, next to the tables."""
+        return self.ignore_index is not None and self.absent_pred is not None
+
+    @property
+    def of_partitions(self) -> dict[str, Any]:
+        """Those given that say what a partition is, but for the mask."""
+        given = {name: getattr(self, name) for name in ("noise_label", "noise", "absent_pred", "item_dims")}
+        return {name: x for name, x in given.items() if x is not None and (name, x) != ("noise", "ignore")}
+
     def of_chunk(self, **checked: Any) -> "LabelOptions":
         """These options with others for a chunk, which are right already: checking all again would slow it down."""
         if torch.compiler.is_compiling():  # the compiler of torch 2.11 does not follow the lines below

@@ -58,7 +58,7 @@ def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch
 
 def _find_numbers(values: Tensor, groups: Tensor) -> Tensor:
     """The place of each value among the groups, -1 for none; where groups repeat at the end, the first one."""
-    shape = torch.broadcast_shapes(values.shape[:-1], groups.shape[:-1])
+    shape = np.broadcast_shapes(values.shape[:-1], groups.shape[:-1])
     ordered, order = (x.expand(*shape, -1) for x in groups.sort(dim=-1, stable=True))
     values = values.expand(*shape, -1).contiguous()
     at = torch.searchsorted(ordered.contiguous(), values).clamp(max=groups.shape[-1] - 1)

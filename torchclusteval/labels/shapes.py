@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.sources import LabelSource, Names, pandas_index
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -44,7 +43,7 @@ def joint_shape(shapes: Shapes, *, meant: bool) -> tuple[int, ...]:
         remedy = "column vectors: squeeze(-1) or the transpose; if it is meant: item_dims=1"
         raise ValueError(f"labels_true, labels_pred: expected shape (*batch, N); got {got} ({remedy})")
     try:
-        return tuple(broadcast_shapes(*shapes.values()))
+        return np.broadcast_shapes(*shapes.values())
     except ValueError:
         got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {got}") from None

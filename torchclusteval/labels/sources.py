@@ -343,11 +343,11 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     return _join(read, tuple(keys[i] for i in columns), name)
 
 
-def index_columns(schema: Any) -> list[str]:
-    """The columns of an Arrow schema that hold the index of a pandas object."""
+def index_columns(schema: Any) -> list[Any]:
+    """The columns of an Arrow schema that hold the index of a pandas object; mappings stand for ranges."""
     metadata = getattr(schema, "metadata", None) or {}
     known = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", [])
-    return [column for column in known if isinstance(column, str) and column in schema.names]
+    return [column for column in known if isinstance(column, dict) or column in schema.names]
 
 
 def _numbers_from_arrow(x: Any, name: str, *, turned: bool) -> np.ndarray:

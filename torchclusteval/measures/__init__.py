@@ -51,7 +51,9 @@ __all__ += segmentation.__all__
 __all__ += tracking.__all__
 
 
-if not TYPE_CHECKING:  # or type checkers would take every name
+if TYPE_CHECKING:
+    from torchclusteval.measures.names import *
+else:  # or type checkers would take every name
 
     def __getattr__(name: str) -> Any:
         """The function of an alias or a variant."""

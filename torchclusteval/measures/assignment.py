@@ -4,7 +4,8 @@ The matching is chosen on detached counts and the cells are then read from the c
 gradients pass through.
 
 To see whether another matching is as good, the cells of the one found are made lighter by so little that only another
-one of the same total gets ahead of it, and the table is solved again.
+one of the same total gets ahead of it, and the table is solved again. In many small tables of small numbers, all
+exchanges of partners are looked at instead, which is faster.
 
 The cells of all sparse tables are the edges of one graph. Those that outweigh what they rule out are taken at once: a
 cell rules out one other cell of its row and one of its column, and if the heaviest of these weigh no more together, a
@@ -29,6 +30,7 @@ TIE_TOLERANCE = 1e-12  # of fractions, for each pair that differs, times the lar
 _FEW_CELLS = 1 << 12  # up to here the solver takes less time than to look for tables that need none
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are solved at a time
 _EXACT_IN_FLOAT64 = 1 << 51  # sum of the largest cells of the rows up to which SciPy's sums of paths are exact
+_EXCHANGED_GROUPS, _EXCHANGED_ITEMS = 64, 1 << 13  # tables of which exchanges are looked at: their sums fit in int16
 _MAX_ROUNDS, _FEW_TAKEN = 8, 50  # rounds go on as long as more than one of so many cells is taken
 _FEW_LEFT = 1 << 12  # of all that is left, up to which it is solved as one dense table
 _DENSE_COMPONENT_CELLS = 1 << 15
@@ -191,10 +193,39 @@ def _without_ties(tables: Tensor, largest: Tensor) -> Tensor:
 def _is_only_one(tables: Tensor, columns: Tensor) -> Tensor:
     """``(B,)`` whether no other matching is as good as this one, ``R <= C``."""
     largest = tables.amax((1, 2), keepdim=True)
+    small = tables.numel() > _FEW_CELLS and max(tables.shape[1:]) <= _EXCHANGED_GROUPS
+    if small and not tables.is_floating_point() and int(largest.max()) < _EXCHANGED_ITEMS:
+        return _only_exchanges_that_cost(tables, columns)
     chosen = columns[..., None] == torch.arange(tables.shape[2])
     most_pairs = int((columns >= 0).sum(1).max())
     again = torch.from_numpy(lowered(tables.numpy(), chosen.numpy(), largest.numpy(), most_pairs))
     return (_solve(again).masked_fill(columns < 0, -1) == columns).all(1)
+
+
+def _only_exchanges_that_cost(tables: Tensor, columns: Tensor) -> Tensor:
+    """As :func:`_is_only_one`, from the cheapest circle of exchanges through each row (Floyd and Warshall).
+
+    In ``step[i, k]`` row i gives up its column and takes that of row k. Place n is no row: row i takes a column that no
+    row has or stays without one, or the column of row k is left without a row. Tables are last, for speed.
+    """
+    size, n, m = tables.shape
+    far = torch.iinfo(torch.int16).max // 2
+    padded = torch.nn.functional.pad(tables.to(torch.int16), (0, 1))
+    places = torch.where(columns < 0, m, columns)[:, None]
+    taken = padded.gather(2, places.expand(-1, n, -1)).permute(1, 2, 0)
+    now = taken.diagonal().mT.contiguous()
+    alone = now == 0
+    step = padded.new_empty(n + 1, n + 1, size)
+    torch.sub(now[:, None], taken, out=step[:n, :n]).masked_fill_(alone, far)
+    used = torch.zeros(size, 1, m + 1, dtype=torch.bool).scatter_(2, places, True)
+    step[:n, n] = (now - padded.masked_fill_(used, 0).amax(2).mT).masked_fill_(alone, far)
+    step[n] = 0
+    step.diagonal().fill_(far)
+    longer = torch.empty_like(step)
+    for k in range(n + 1):
+        torch.add(step[:, k : k + 1], step[k : k + 1], out=longer)
+        torch.minimum(step, longer, out=step)
+    return (step.diagonal() > 0).all(1)
 
 
 # --- sparse tables -------------------------------------------------------------------------------------------

@@ -283,8 +283,10 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     # Rounding noise only: log N bounds VI where cells are at least 1, log k for the groups that there are.
     certain = tables.is_integer if norm.endswith("_n") else k is None
     most = NORMS[norm] if certain else None
-    undefined = bound == 0 if k == 1 else None
-    return ratio(information.variation(tables), bound, tables, undefined=undefined, identical=0.0, maximum=most)
+    undefined, variation = bound == 0 if k == 1 else None, information.variation(tables)
+    if norm.endswith("_n") and not tables.is_integer:
+        variation = tables._as_of_items(variation, NORMS[norm] * bound - variation, "bounds of log N")
+    return ratio(variation, bound, tables, undefined=undefined, identical=0.0, maximum=most)
 
 
 @distance(range=FROM_ZERO, swapped="nvi_k", source="reichart2009", linear_in="information")

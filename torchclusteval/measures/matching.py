@@ -311,6 +311,7 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     Example: 0.5000
     """
     saved = majority_of_clusters(tables) - tables.n_clusters
+    saved = saved if tables.is_integer else tables._as_of_items(saved, saved, "edit_quality")
     return ratio(saved, tables._n_items_f64, tables, identical=None)
 
 

@@ -83,7 +83,7 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
     )
     of_missed = (missed - 1, all_missed - missed, sizes - missed, others - (all_missed - missed))
     ss, sd, ds, dd = ((x + sum_reproducible(missed * y)) * 0.5 for x, y in zip(of_cells, of_missed, strict=True))
-    return ss, sd, ds, dd
+    return ss if tables.is_integer else tables._as_of_items(ss, ss, "pair measures"), sd, ds, dd
 
 
 @measure(
@@ -200,8 +200,8 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
 
     Objects match (TP) where their IoU is above one half; FP are predicted objects without a match, FN true ones.
     Where ``from_labels`` has ``ignore_index`` and ``absent_pred``, the ignored items are void: they are in no union,
-    and a predicted object without a match is no FP if more than half of it is void. Accumulators, streams and
-    ``transpose`` do not keep void items: they count what is left of every predicted object.
+    and a predicted object without a match is no FP if more than half of it is void. ``tables.mT``
+    does not keep void items: it counts what is left of every predicted object.
 
     Example: 0.3333
     """

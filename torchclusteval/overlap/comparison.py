@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.common.lazy import lazy_property
-from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import UNIT, Measure
 from torchclusteval.measures.record import measure as make_record
@@ -220,7 +220,7 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     if true.device != pred.device:
         raise ValueError(f"pred: expected memberships on {true.device}, as true; got {pred.device}")
     try:
-        batch_shape = broadcast_shapes(true.batch_shape, pred.batch_shape)
+        batch_shape = torch.Size(np.broadcast_shapes(true.batch_shape, pred.batch_shape))
     except ValueError:
         shapes = f"{tuple(true.batch_shape)} and {tuple(pred.batch_shape)}"
         raise ValueError(f"pred: expected batch shapes that broadcast; got {shapes}") from None

@@ -83,7 +83,7 @@ def report(
     resample: str | None = None,
     **options: Unpack[PairedOptions],
 ) -> Report:
-    """Rank clusterings, say which differences are real, where the best one is weak, and which of its clusters hold.
+    """Rank clusterings, test the differences from the best, show where it is weak and which of its clusters hold.
 
     Args:
         labels_true: ``(N,)`` classes; None: there is no truth, and clusterings are ranked by their agreement.
@@ -95,7 +95,7 @@ def report(
         title: of the page.
         n_resamples: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
             more, and take them.
-        confidence_level: of intervals; a difference is real below one minus this.
+        confidence_level: of intervals; one minus this is the level of the tests, after Holm's correction.
         rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
         resample: what is drawn where there are no groups, ``"items"`` or ``"classes"``, as in ``bootstrap``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of

@@ -38,7 +38,7 @@ def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: li
     """Anchor, heading and HTML of each section."""
     made = [("read", "What was read", _read(labels, facts)), ("ranking", "Ranking", _ranking(labels, found))]
     if found.differences is not None:
-        made.append(("differences", "Which differences are real", _differences(labels, found)))
+        made.append(("differences", "Differences from the best", _differences(labels, found)))
     if found.agreement is not None:
         made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found)))
     if best is not None:
@@ -161,9 +161,9 @@ def _differences(labels: Labelling, found: Evidence) -> str:
         again = f"over {settings['n_resamples']} subsets of the groups of items, as if the two were exchanged in each"
     out = paragraph(
         f"The difference of {text(best)} to {after}, {again}. "
-        f"A difference is real where its p-value, adjusted for {times} (Holm), is below "
+        f"A clustering is told apart where the p-value, adjusted for {times} (Holm), is below "
         f"{1 - settings['confidence_level']:.2g}: that holds for <b>{given.count(summary.REAL)}</b> of them. "
-        "Intervals are adjusted alike: they leave out 0 where the difference is real, and only there. Equal partitions "
+        "Intervals are adjusted alike: they leave out 0 for these, and for no others. Equal partitions "
         "count as one."
     )
     if tests and not summary.can_be_real(found):

@@ -8,7 +8,7 @@ from torchclusteval.reports.evidence import Best, Evidence, Labelling
 from torchclusteval.reports.page import name, text
 from torchclusteval.reports.tested import passes
 
-REAL, ALIKE, SAME, UNSCORED = "real", "not told apart", "the same partition as", "no score"
+REAL, ALIKE, SAME, UNSCORED = "told apart", "not told apart", "the same partition as", "no score"
 
 
 def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list[str]:

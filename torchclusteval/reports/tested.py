@@ -1,4 +1,4 @@
-"""Tests of a report: intervals that leave out 0 where, and only where, the adjusted p-value calls a difference real.
+"""Tests of a report: intervals that leave out 0 where, and only where, the adjusted p-value is below the level.
 
 Both come from the same draws: the interval has the level at which Holm's procedure tests the difference, and its ends
 are draws, so many from the first and the last as the p-value takes. Over groups of items the draws are means over

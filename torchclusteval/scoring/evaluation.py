@@ -15,7 +15,7 @@ from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.options import LabelKeywords, LabelOptions
+from torchclusteval.labels.options import DEFAULTS, LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -75,8 +75,9 @@ def evaluate(
     check_chunk_size(chunk_size)
     tables = ContingencyTables._count(labels_true, labels_pred, own)
     doubtful = {} if tables.names is None else warn_of_no_clusterings(tables, own.noise)
+    labelled = {} if own is DEFAULTS else own.of_partitions
     scores = _evaluate(tables, chosen, chunk_size)
-    return replace(scores, doubtful=doubtful) if doubtful else scores
+    return replace(scores, doubtful=doubtful, labelled=labelled) if doubtful or labelled else scores
 
 
 def evaluate_tables(

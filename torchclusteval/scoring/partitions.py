@@ -16,32 +16,32 @@ _CODES_AT_A_TIME = 1 << 20
 
 
 def same_partitions(
-    labels_pred: Any, names: Names | None = None, considered: Tensor | None = None, **options: Any
+    labels_pred: Any, names: Names | None = None, items: tuple[Tensor, Tensor] | None = None, **options: Any
 ) -> list[int]:
     """For each clustering the number of the first that is the same partition, whatever the names of its clusters.
 
     Items without a label, or that the ``options`` of labels leave out, are in no cluster. ``names`` are those that
-    clusterings with names should have, ``considered`` ``(B,)`` the unmasked items (or their weight) of each.
+    clusterings with names should have, ``items`` ``(B,)`` the fewest and most items (or their weight) of each.
 
     Raises:
         ValueError: labels are not ``(B, N)``, or of other names or items.
     """
+    of_tables = ("by", "num_groups", "num_classes", "num_clusters", "ignore_index", "absent_true")
+    own_options = LabelOptions.of({**options, "missing": "ignore"}, without=of_tables)
     with argument_names(labels_true="labels_pred"):
-        pair = encode(labels_pred, labels_pred, LabelOptions.of({**options, "missing": "ignore"}))
+        pair = encode(labels_pred, labels_pred, own_options)
     if len(pair.batch_shape) != 1:
         got = (*pair.batch_shape, pair.n_items)
         raise ValueError(f"labels_pred: expected several clusterings (B, N); got shape {got}")
     for own, expected in zip(pair.names or (), names or (), strict=False):
         if own != expected:
             raise ValueError(f"labels_pred: expected the clusterings in the order of {expected!r}; got {own!r} there")
-    own = count_considered(pair.user_mask, pair.weights, pair.n_items, pair.device).double().expand(pair.batch_shape)
-    if considered is not None and considered.shape == own.shape:
-        for given, scored in zip(own.tolist(), considered.tolist(), strict=True):
-            if not math.isclose(given, scored):
-                remedy = "pass mask= and weights= as to evaluate"
-                raise ValueError(
-                    f"labels_pred: expected the {scored:g} items that were scored; got {given:g} ({remedy})"
-                )
+    kept = count_considered(pair.mask, pair.weights, pair.n_items, pair.device).double().expand(pair.batch_shape)
+    if items is not None and items[0].shape == kept.shape:
+        remedy = "mask= without items that have no class, weights= and noise_label= as for evaluate"
+        for n, least, most in zip(*(x.tolist() for x in (kept, *items)), strict=True):
+            if not least <= n <= most and not math.isclose(n, least):
+                raise ValueError(f"labels_pred: expected the {least:g} items that were scored; got {n:g} ({remedy})")
     codes = (pair.pred.codes.long() - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
     return same_codes(codes, torch.ones_like(codes).bool() if pair.mask is None else pair.mask.expand(codes.shape))
 

@@ -56,6 +56,7 @@ class Scores(Printed, ByName[Tensor]):
     doubtful: Mapping[Hashable, str] = field(default_factory=dict)  # names of columns like no clustering -> why
     of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
     count: Tensor | None = None  # (B,) how often each partition came, as ``distinct`` finds it
+    labelled: dict[str, Any] = field(default_factory=dict)  # options of labels that say what a partition is
     listed: bool = False  # whether print has a row for each clustering, in place of a summary
 
     @property
@@ -156,32 +157,20 @@ class Scores(Printed, ByName[Tensor]):
         by_group = itertools.groupby(sorted(order, key=ranks.__getitem__), key=ranks.__getitem__)
         return self._select([i for _, members in by_group for i in itertools.islice(members, n)])
 
-    def distinct(
-        self,
-        labels_pred: Any,
-        *,
-        mask: Any = None,
-        weights: Any = None,
-        noise_label: Any = None,
-        noise: str = "ignore",
-        item_dims: int | None = None,
-    ) -> "Scores":
+    def distinct(self, labels_pred: Any, **options: Any) -> "Scores":
         """The distinct partitions among the clusterings, and how often each came (``count``).
 
         Args:
             labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
-            mask: the items that were scored, as in :func:`evaluate`; items elsewhere may differ.
-            weights: as in :func:`evaluate`, to tell whether they are the items that were scored.
-            noise_label: as in :func:`evaluate`, and so ``noise`` and ``item_dims``.
-            noise: what becomes of noise.
-            item_dims: dimensions of items.
+            **options: ``mask`` (which leaves out items without a class too), ``weights``, ``noise_label``, ``noise``,
+                ``absent_pred`` and ``item_dims`` as in :func:`evaluate`; all but the first two are known of its scores.
 
         Returns:
             Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
 
         Raises:
             ValueError: labels are not ``(B, N)``, one row for each score, of the items that were scored, or have other
-                names or another order.
+                names or another order; an option is another than that of the scores.
 
         >>> runs = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]]
         >>> found = tce.evaluate([0, 0, 1, 1], runs, ["ami", "ari"]).distinct(runs)
@@ -191,9 +180,13 @@ class Scores(Printed, ByName[Tensor]):
         0               2          1.0000         1.0000
         2               1          0.0000         0.0000
         """
-        options = {"mask": mask, "weights": weights, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
-        considered = (self.n_items / self.coverage).nan_to_num(0.0)
-        first = same_partitions(labels_pred, self.clusterings, considered, **options)
+        for name in self.labelled.keys() & options.keys():
+            if self.labelled[name] != options[name]:
+                own, got = brief(self.labelled[name]), brief(options[name])
+                raise ValueError(f"{name}: expected {own}, as of the scores; got {got}")
+        most = self.n_items if self.n_grouped is None else self.n_grouped  # with items that one side alone groups
+        given = self.labelled | options
+        first = same_partitions(labels_pred, self.clusterings, (self.n_items, most), **given)
         if self.batch_shape != (len(first),):
             got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
             raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")

@@ -5,6 +5,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -183,7 +184,7 @@ class ContingencyAccumulator:
             validate=self._options.validate and checks,
             device=place,
         )
-        return encode(labels_true, labels_pred, options, margins=True), options
+        return encode(labels_true, labels_pred, options, margins=True, void=True), options
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -375,7 +376,8 @@ class ContingencyAccumulator:
             counts_sum = self._agree(group, ranks, measures=names, zero_division=zero_division)
             tables = (self._all() if counts_sum else self._state).spread(group)
             tables.names = self._names
-        return evaluate_tables(tables, measures, zero_division=zero_division)
+        scores = evaluate_tables(tables, measures, zero_division=zero_division)
+        return replace(scores, labelled=self._options.of_partitions)
 
     def _sum(self, *states: State | None) -> State:
         total = self._empty()
@@ -612,7 +614,8 @@ def evaluate_stream(
     if not came:
         message = "chunks: none came, so these are the scores of no items (an iterator is read only once)"
         warnings.warn(message, UserWarning, stacklevel=2)
-    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
+    scores = evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
+    return replace(scores, labelled=accumulator._options.of_partitions)
 
 
 def _arguments(chunk: Any) -> dict[str, Any]:

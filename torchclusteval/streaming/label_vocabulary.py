@@ -24,6 +24,7 @@ class LabelVocabulary:
     size: int | None = None  # if given, labels are codes, and codes are the numbers
     last: Any = None  # the label of counted noise, or of items without a group
     absent: AbsentGroup | None = None  # the group of ``last`` among given codes
+    void: Any = None  # the label of ignored items that are counted
     kind: LabelKind | None = None  # None before the first label
     tokens: Vocabulary = field(default_factory=Vocabulary)  # of strings
 
@@ -43,16 +44,21 @@ class LabelVocabulary:
         """The numbers of labels, ``(Z,)``, by their codes in a chunk."""
         if not len(codes):
             return codes
-        found = codes
-        if side.labels is not None:
-            numbers = self.numbers(side)
-            found = numbers[codes] if numbers.dim() == 1 else numbers[batch, codes]
-        if side.absent is None:
-            return found
-        if self.kind == "text":
-            self.tokens[_token(self.last)]  # gives a new label its number
-        number = self.number_of_last()
-        return found if number is None else torch.where(codes == side.absent.index, number, found)
+        found, special = codes, []
+        numbers = None if side.labels is None else self.numbers(side)
+        if self.void is not None:
+            special.append((side.size - 1, self.void, self.number_of_void))
+        if side.absent is not None:
+            special.append((side.absent.index, self.last, self.number_of_last))
+        if numbers is not None and numbers.shape[-1]:
+            inside = codes.clamp(max=numbers.shape[-1] - 1)  # but void items, whose code is the last
+            found = numbers[inside] if numbers.dim() == 1 else numbers[batch, inside]
+        for code, label, number_of_label in special:
+            if self.kind == "text":
+                self.tokens[_token(label)]  # gives a new label its number
+            number = number_of_label()
+            found = found if number is None else torch.where(codes == code, number, found)
+        return found
 
     def number_of_last(self) -> int | None:
         """The number of the label that comes last; None where no label is equal to it."""
@@ -60,9 +66,16 @@ class LabelVocabulary:
             return None
         if self.size is not None:
             return self.size if self.absent is None else self.absent.index
-        if self.kind == "text" or isinstance(self.last, str):
-            return self.tokens.get(_token(self.last))
-        return number_of(self.last, self.kind)
+        return self._number(self.last)
+
+    def number_of_void(self) -> int | None:
+        """The number of the label of void items, likewise."""
+        return None if self.void is None else self._number(self.void) if self.size is None else self.size + 1
+
+    def _number(self, label: Any) -> int | None:
+        if self.kind == "text" or isinstance(label, str):
+            return self.tokens.get(_token(label))
+        return number_of(label, self.kind)
 
     def _expect(self, kind: LabelKind) -> None:
         if {self.kind, kind} == {"boolean", "integer"}:
@@ -112,7 +125,7 @@ class LabelVocabulary:
             raise ValueError(f"{self.argument}: expected {expected}; got {brief(number)} and {word!r}")
 
     def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None, Tensor]:
-        """Put different numbers in the order of labels; the last label comes after all others.
+        """Put different numbers in the order of labels; the last label and the void come after all others.
 
         Returns:
             The place of each, how many places the others have, their labels, and which is the last label.
@@ -120,7 +133,9 @@ class LabelVocabulary:
         last = self.number_of_last()
         stays = self.absent is not None and self.absent.stays
         is_last = torch.zeros_like(numbers, dtype=torch.bool) if stays or last is None else numbers.eq(last)
-        others, names = numbers[~is_last], None
+        void = self.number_of_void()
+        is_other = ~is_last if void is None else ~is_last & numbers.ne(void)
+        others, names = numbers[is_other], None
         if self.size is not None:
             if bool(((others < 0) | (others >= self.size)).any()):
                 raise ValueError(f"{self.argument}: expected cells of the codes 0..{self.size - 1}; got others")
@@ -133,7 +148,7 @@ class LabelVocabulary:
             used, found = distinct(others)
             count, names = len(used), decode_integers(used, self.kind or "integer")
         places = torch.full_like(numbers, count)
-        places[~is_last] = found
+        places[is_other] = found
         return places, count, names, is_last
 
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, SpreadCells
-from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.threads import on_one_thread
@@ -52,7 +51,11 @@ class FixedState:
         self._batch_shape, self._num_groups = batch_shape, options.num_groups
         self._absent = _absent_codes(options)
         more = [int(group is not None and not group.stays) for group in self._absent]
-        sizes = options.num_classes + more[0], options.num_clusters + (options.noise == "cluster") + more[1]
+        self._has_void = options.has_void
+        sizes = (
+            options.num_classes + more[0] + self._has_void,
+            options.num_clusters + (options.noise == "cluster") + more[1],
+        )
         tables = torch.Size((*batch_shape, *(() if options.num_groups is None else (options.num_groups,))))
         with _explain_too_large(tables, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*tables, *sizes))
@@ -108,7 +111,7 @@ class FixedState:
     @on_one_thread
     def tables(self) -> ContingencyTables:
         cells = DenseCells(self.flat[:-1].view(self.shape).clone())
-        tables = _split_tables(cells, self.n_considered, self._absent, (None, None))
+        tables = _split_tables(cells, self.n_considered, self._absent, (None, None), self._has_void)
         if self._num_groups is not None:
             tables.groups = torch.arange(self._num_groups, device=self.device)
         return tables
@@ -136,8 +139,9 @@ class GrowingState:
         self._options, self._batch_shape, self._size = options, batch_shape, batch_shape.numel()
         absent = _absent_codes(options)
         last = options.noise_label if options.noise != "ignore" else options.absent_pred
+        void = options.ignore_index if options.has_void else None
         self._sides = (
-            LabelVocabulary("labels_true", options.num_classes, options.absent_true, absent[0]),
+            LabelVocabulary("labels_true", options.num_classes, options.absent_true, absent[0], void),
             LabelVocabulary("labels_pred", options.num_clusters, last, absent[1]),
         )
         self.cells = GrowingCells(LabelledCells.empty(dtype, device))
@@ -188,7 +192,8 @@ class GrowingState:
         cells, considered = self._counted(pair), pair.n_considered
         if considered is None and pair.weights is None and pair.mask is None:
             considered = torch.full((), pair.n_items, device=self.device)
-        if isinstance(cells, DenseCells) and pair.true.absent is pair.pred.absent is None and pair.n_items:
+        plain = pair.true.absent is pair.pred.absent is None and not pair.has_void
+        if isinstance(cells, DenseCells) and plain and pair.n_items:
             counts = cells.counts.reshape(-1, *cells.counts.shape[-2:]).to(self._considered.dtype)
             self.cells.add_dense(self._sides[0].numbers(pair.true), self._sides[1].numbers(pair.pred), counts)
             sums = counts.sum((-2, -1))
@@ -291,7 +296,7 @@ class GrowingState:
             listed = joint._listed()
         joint.cells = GrowingCells(LabelledCells.empty(cells.counts.dtype, self.device))  # frees them
         own_cells, labels = listed.cells(self._batch_shape, False), listed.labels
-        tables = _split_tables(own_cells, self.n_considered, listed.absent, labels)
+        tables = _split_tables(own_cells, self.n_considered, listed.absent, labels, self._options.has_void)
         everywhere = sum(all_gather_objects(len(listed.table), group))
 
         def reduced(x: Tensor, maximum: bool = False) -> Tensor:
@@ -301,7 +306,7 @@ class GrowingState:
         return tables._replace(
             cells=SpreadCells(self._batch_shape, shape, *tables.cells(), everywhere, reduced),
             considered=reduced(tables.n_considered),
-            margins=None if margins is None else Margins(*map(reduced, margins.tensors)),
+            margins=None if margins is None else margins.each(reduced),
         )
 
     def _empty(self) -> "GrowingState":
@@ -314,7 +319,8 @@ class GrowingState:
         if self._groups is None:
             items = int(considered.max()) if considered.numel() else 0
             fits = dispatch.fits_dense(listed.shape[0] * listed.shape[1], self._size, items)
-            return _split_tables(listed.cells(self._batch_shape, fits), considered, listed.absent, listed.labels)
+            own = listed.cells(self._batch_shape, fits)
+            return _split_tables(own, considered, listed.absent, listed.labels, self._options.has_void)
         ids, order = self._groups.ids_in_order()
         order = order.to(self.device)
         group = listed.table.div(max(1, self._size), rounding_mode="floor")
@@ -331,6 +337,7 @@ class GrowingState:
             sizes=fixed,
             absent=listed.absent,
             considered=considered,
+            has_void=self._options.has_void,
         )
         ids = ids.to(self.device) if isinstance(ids, Tensor) else ids
         tables = ContingencyTables._of(parts._replace(groups=ids))
@@ -343,6 +350,8 @@ class GrowingState:
         for side, labels, place in zip(self._sides, (cells.classes, cells.clusters), (row, column), strict=True):
             side.check_kinds(table, labels, place)
         places, rows, classes, _ = self._sides[0].rank(cells.classes)
+        void, has_void = self._sides[0].number_of_void(), int(self._options.has_void)
+        in_void = None if void is None else cells.classes.eq(void)[row]
         row = places[row]
         places, columns, clusters, is_last = self._sides[1].rank(cells.clusters)
         column, counts, more = places[column], cells.counts, 0
@@ -362,7 +371,8 @@ class GrowingState:
             count + int(group is not None and not group.stays)
             for (_, count), group in zip(counted, absent, strict=True)
         ]
-        shape = max(1, size[0]), max(1, size[1] + more)
+        shape = max(1, size[0]) + has_void, max(1, size[1] + more)
+        row = row if in_void is None else row.masked_fill(in_void, shape[0] - 1)
         return _Listed(table, row, column, counts, shape, names, (absent[0], absent[1]))
 
     def to(self, device: torch.device) -> None:
@@ -447,11 +457,15 @@ def _absent_codes(options: LabelOptions) -> Absent:
 
 
 def _split_tables(
-    cells: Cells, considered: Tensor, absent: Absent, labels: tuple[GroupLabels | None, GroupLabels | None]
+    cells: Cells,
+    considered: Tensor,
+    absent: Absent,
+    labels: tuple[GroupLabels | None, GroupLabels | None],
+    has_void: bool,
 ) -> ContingencyTables:
     """Tables whose rows and columns of items without a group become margins; labels are those of the others."""
     parts = TableParts(cells, considered)
-    parts = parts if absent == (None, None) else with_margins(parts, absent)
+    parts = parts if absent == (None, None) else with_margins(parts, absent, has_void)
     return ContingencyTables._of(parts._replace(classes=labels[0], clusters=labels[1]))
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.encoding import argument_names
+from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -36,6 +37,11 @@ _WORDS = {  # of errors: what they name as the user of a metric object knows it
 }
 
 
+class _Values(dict[str, Tensor]):
+    def __missing__(self, name: str) -> Tensor:
+        return dict(self)[canonical(name)]  # a plain one, which raises a KeyError for other names
+
+
 class ClusteringMetric(Metric):
     """Any measures of the package, from one table.
 
@@ -56,7 +62,7 @@ class ClusteringMetric(Metric):
         item_dims: dimensions of ``preds`` and ``target``, all of them items; None is 1.
         **kwargs: those of ``torchmetrics.Metric``.
 
-    ``compute`` returns a dictionary of canonical names to float64 scalars.
+    ``compute`` returns a dictionary of canonical names to float64 scalars, which finds aliases too.
 
     Raises:
         ValueError: an option or the name of a measure is unknown.
@@ -64,8 +70,8 @@ class ClusteringMetric(Metric):
     >>> from torchclusteval.torchmetrics import ClusteringMetric
     >>> metric = ClusteringMetric(["ari", "purity"])
     >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
-    >>> metric.compute()["purity"].item()
-    1.0
+    >>> metric.compute()["ari"].item()
+    0.5714285714285714
     """
 
     is_differentiable = False
@@ -197,7 +203,7 @@ class ClusteringMetric(Metric):
         """The measures of all items so far, on all ranks: a dictionary of names to float64 scalars."""
         tables = self.tables()
         self._warn_of_excluded()
-        return dict(evaluate_tables(tables, self._selection))
+        return _Values(evaluate_tables(tables, self._selection))
 
     def tables(self) -> ContingencyTables:
         """The table of all items so far on this rank (within ``sync_context``: on all ranks)."""

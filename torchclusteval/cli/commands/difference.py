@@ -21,6 +21,7 @@ from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
+from torchclusteval.inference.bootstrap_options import POPULATIONS
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.tables import ContingencyTables
@@ -120,15 +121,17 @@ def _by_groups(
 ) -> Found:
     check_unit(arguments)
     settings = _settings(arguments, len(a)) | {"macro": arguments.macro} | zero
+    name, unit = ("--by", "groups") if arguments.by else ("FILE", "documents")
     if a.batch_shape[-1] < 2:
-        name, expected = "--by" if arguments.by else "FILE", "at least two groups of items that count on both sides"
+        expected = f"at least two {unit} of items that count on both sides"
         raise ValueError(f"{name}: expected {expected}; got {a.batch_shape[-1]}")
     least = 2.0 ** (1 - a.batch_shape[-1])
     if least >= 1 - settings["confidence_level"]:
-        print_note(f"note: with {a.batch_shape[-1]} groups no p-value is below {least:g}, and intervals say little")
-    with warnings_as_notes(), progress_bar("groups") as progress:
+        print_note(f"note: with {a.batch_shape[-1]} {unit} no p-value is below {least:g}, and intervals say little")
+    with warnings_as_notes(), progress_bar(unit) as progress:
         found = paired_groups(a, b, measures, progress=progress, **settings)
-    note_drawn(found, arguments.top)
+    said = {"resampled": unit, "population": POPULATIONS[unit]}
+    note_drawn(replace(found, settings={**found.settings, **said}), arguments.top)
     return found
 
 

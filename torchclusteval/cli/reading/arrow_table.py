@@ -30,12 +30,24 @@ class ArrowTable(Table):
         if len(names) < len(schema.names):
             doubled = next(name for name in schema.names if schema.names.count(name) > 1)
             raise ValueError(f"{self.path}: header: expected different names; two columns are {doubled!r}")
-        self.levels = index_columns(schema)
+        self._ranges, known = dict[str, range](), index_columns(schema)
+        self.levels = [self._level(i, level) if isinstance(level, dict) else level for i, level in enumerate(known)]
+        self.is_range = len(self.levels) == len(self._ranges) == 1
+        if self.is_range and all(x == range(len(x)) for x in self._ranges.values()):  # which any file has
+            self.levels = []
         joined = ", ".join(self.levels)
         while len(self.levels) > 1 and joined in names:
             joined = f"({joined})"
         self.row_names = joined or None
         self.names = [name for name in schema.names if name not in (self.row_names, *self.levels)]
+
+    def _level(self, number: int, level: dict[str, Any]) -> str:
+        """The name of a level of the index that is a range, which no column holds."""
+        name = f"__index_level_{number}__" if level["name"] is None else str(level["name"])
+        while name in self._columns:
+            name = f"({name})"
+        self._ranges[name] = range(level["start"], level["stop"], level["step"])
+        return name
 
     def _open(self) -> Any:
         if self._kind == "h5ad":
@@ -59,23 +71,26 @@ class ArrowTable(Table):
 
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         n_rows = 0
-        read = [*dict.fromkeys(x for name in names for x in ([name] if name in self._columns else self.levels))]
+        parts = [x for name in names for x in ([name] if name in self._columns else self.levels)]
+        read = [*dict.fromkeys(x for x in parts if x not in self._ranges)] or [*self._columns][:1]
         try:
             with self._source.unchanged():
                 for batch, share in read_ahead(self._batches(read)):
                     if progress is not None:
                         progress(int(share * 1000), 1000)
-                    labels = [self._labels(batch, name, name in as_text) for name in names]
+                    labels = [self._labels(batch, name, name in as_text, n_rows) for name in names]
                     yield [read_column(self, name, n_rows, x) for name, x in zip(names, labels, strict=True)]
                     n_rows += len(batch)
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damage(error) from None
 
-    def _labels(self, batch: Any, name: str, as_text: bool) -> Any:
+    def _labels(self, batch: Any, name: str, as_text: bool, first: int) -> Any:
         text, types = self._arrow.string(), self._arrow.types
+        if name in self._ranges:
+            return self._arrow.array(self._ranges[name][first : first + len(batch)], self._arrow.int64())
         if name not in self._columns:  # names of several levels: commas inside one are doubled
             compute = import_optional("pyarrow.compute", "cli")
-            levels = (self._labels(batch, level, True).cast(text) for level in self.levels)
+            levels = (self._labels(batch, level, True, first).cast(text) for level in self.levels)
             return compute.binary_join_element_wise(*(compute.replace_substring(x, ",", ",,") for x in levels), ", ")
         column = batch.column(name)
         if types.is_nested(column.type):

@@ -100,12 +100,15 @@ class PartsTable(Table):
     def __init__(self, path: str, parts: Sequence[Table]) -> None:
         first = parts[0]
         for part in parts[1:]:
-            if {*part.names} != {*first.names} or part.row_names != first.row_names:
+            numbered = part.is_range or first.is_range
+            if {*part.names} != {*first.names} or (part.row_names != first.row_names and not numbered):
                 alone = sorted({*part.names} ^ {*first.names})
                 got = f"{alone[0]!r} in one of them alone" if alone else "other names of rows"
                 raise ValueError(f"{part.path}: expected the columns of {first.path}; got {got}")
         self.path, self._parts = path, parts
         self.names, self.row_names, self.levels = first.names, first.row_names, first.levels
+        if any(part.row_names != first.row_names for part in parts):
+            self.row_names, self.levels = None, ()
         self._starts = [0]
 
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
