@@ -380,6 +380,9 @@ WRONG = {
     "standard input twice": (["score", "-", "-"], ["'-' once"]),
     "a truth of many columns": (["score", "TABLE", "TABLE"], ["expected one column, the truth; got 5", "--truth"]),
     "a measure that is none": (["measures", "arii"], ["did you mean ari"]),
+    "an option of another command, nearly": ([*SCORE, "--measure", "ari"], ["did you mean --measures?"]),
+    "an output that is no text": ([*SCORE, "--output", "x.xlsx"], ["--output: expected a file of text", ".csv"]),
+    "one document": (["score-coreference", "CONLL", "CONLL", "--resamples", "9"], ["--resamples: expected at least"]),
 }  # fmt: skip
 
 
@@ -388,7 +391,8 @@ def test_what_is_wrong_is_said_in_one_line(case: str, error: Any, table: str, tm
     monkeypatch.chdir(tmp_path)
     np.save("short.npy", [1, 2])
     Path("empty").mkdir()
-    places = {"TABLE": table, "EMPTY": "empty", "SHORT": "short.npy"}
+    Path("k.conll").write_text("#begin document (d);\nx (1)\n#end document\n")
+    places = {"CONLL": "k.conll", "TABLE": table, "EMPTY": "empty", "SHORT": "short.npy"}
     command, words = WRONG[case]
     said = error(*(places.get(argument, argument) for argument in command))
     for word in words:

@@ -80,7 +80,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
         ("e1,1_0\n", "weights.csv: line 1: expected a positive number after 'e1'; got '1_0'"),
         ("e5,1\ne1,1_0\n", "weights.csv: line 2: expected a positive number; got '1_0'"),
         ("e5,1\ne1,inf\n", "weights.csv: line 2: expected a positive number; got 'inf'"),
-        ("e5,1\ne1,NA\n", "weights.csv: line 2: expected a positive number; got 'none'"),
+        ("e5,1\ne1,NA\n", "weights.csv: line 2: expected a positive number; got a missing one"),
         ("".join(f"e{x},0\n" for x in range(30)), "weights.csv: line 1: expected a positive number; got '0'"),
     ):
         weights.write_text(text)

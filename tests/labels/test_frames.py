@@ -80,6 +80,8 @@ def test_names_of_one_kind_of_columns_and_without_names() -> None:
         tce.evaluate(numbers, numbers[["b", "a"]])
     with pytest.raises(ValueError, match=r"labels_pred: expected clusterings of one shape"):
         tce.evaluate([0, 1], {"a": [0, 1], "b": [0]})
+    with pytest.raises(ValueError, match=r"got \(2, 1\) \(flatten images, or stack them in an array \(B, H, W\) with"):
+        tce.evaluate([[0], [1]], {"a": [[0], [1]]}, item_dims=2)
     with pytest.raises(ValueError, match="item_dims: expected None or 1 with labels_true as columns"):
         tce.evaluate(numbers, numbers, item_dims=2)
     with pytest.raises(ValueError, match="labels_pred: expected at least one clustering"):
@@ -298,3 +300,17 @@ def test_indexes_are_compared_with_each_other_and_not_with_the_first_alone() -> 
     assert tce.evaluate(true, pred, "rand", mask=mask)["rand"] == 1
     with pytest.raises(ValueError, match="mask: expected the index of labels_pred; got the same labels in another"):
         tce.evaluate(true, pred, "rand", mask=mask[::-1])
+
+
+def test_an_arrow_table_keeps_the_index_of_pandas() -> None:
+    true = pd.Series([0, 0, 0, 1], index=list("wxyz"))
+    frame = pd.DataFrame({"k": [1, 0, 0, 0]}, index=list("zwxy"))
+    with pytest.raises(
+        ValueError, match="labels_pred: expected the index of labels_true; got the same labels in another"
+    ):
+        tce.evaluate(true, arrow.Table.from_pandas(frame), ["ari"])
+    assert tce.evaluate(true, arrow.Table.from_pandas(frame.loc[true.index]), ["ari"])["ari"].tolist() == [1]
+    frame.index = pd.MultiIndex.from_arrays([list("wxyz"), range(4)])
+    for labels in (frame, arrow.RecordBatch.from_pandas(frame)):
+        with pytest.raises(ValueError, match="labels_pred: expected the index of labels_true; got other labels"):
+            tce.evaluate(true, labels, ["ari"])

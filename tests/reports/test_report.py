@@ -469,6 +469,8 @@ def test_without_a_truth_the_typical_clustering_comes_first() -> None:
         "Agreement of the clusterings",
         "Stability of its clusters",
     ]
+    with pytest.raises(ValueError, match="resample: expected one of None, items, classes; got 'groups'"):
+        tce.report([0, 1] * 10, [0, 1] * 10, resample="groups")
     with pytest.raises(ValueError, match="by: expected None without a truth"):
         tce.report(None, pred, by=[0] * 90)
     with pytest.raises(ValueError, match="expected at most 500 clusterings without a truth; got 501"):

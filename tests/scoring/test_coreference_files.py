@@ -1,6 +1,7 @@
 """Coreference files: what is read, what is refused, and the table of the reference scorer."""
 
 import csv
+import gzip
 import json
 import re
 from pathlib import Path
@@ -100,6 +101,9 @@ def test_the_first_of_two_entities(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"#begin document \xe9\n")
     with pytest.raises(ValueError, match="latin: expected text in UTF-8; got the byte 0xe9"):
         tce.read_conll(tmp_path / "latin")
+    (tmp_path / "packed").write_bytes(gzip.compress(b"#begin document"))
+    with pytest.raises(ValueError, match=r"packed: expected text in UTF-8; got a compressed file \(unpack it\)"):
+        tce.read_conll(tmp_path / "packed")
 
 
 def conll(documents: dict[str, list[list[int]]], size: int) -> str:

@@ -1,6 +1,7 @@
 """Accumulated tables equal those of all labels at once, whatever the chunks, the labels and the order."""
 
 import copy
+import math
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -178,6 +179,21 @@ def test_what_is_no_state_is_refused() -> None:
             accumulator.load_state_dict({**saved, "cells": bad})
     with pytest.raises(ValueError, match=r"considered of shape \(\), torch.int64; got \(1,\)"):
         accumulator.load_state_dict({**saved, "considered": torch.tensor([3])})
+    sized = ContingencyAccumulator(2, 2, weights=True).update([0, 1], [0, 1], weights=[1.5, 2.5])
+    for own, name, bad in (
+        (accumulator, "considered", torch.tensor(-1)),
+        (accumulator, "considered", torch.tensor(0)),
+        (accumulator, "cells", saved["cells"] * torch.tensor([1, 1, 1, -1])),
+        (accumulator, "cells", saved["cells"] + torch.tensor([3, 0, 0, 0])),
+        (sized, "counts", torch.tensor([[1.5, -2.5], [0.0, 2.5]]).double()),
+        (sized, "counts", torch.tensor([[math.nan, 0.0], [0.0, 2.5]]).double()),
+        (sized, "considered", torch.tensor(math.inf).double()),
+    ):
+        with pytest.raises(ValueError, match=r"^state: expected (counts|considered|cells|no more items).*; got "):
+            own.load_state_dict({**own.state_dict(), name: bad})
+    for method in (accumulator.scores, accumulator.all_reduce):
+        with pytest.raises(ValueError, match=r"^group: expected a process group .*; got 'x'"):
+            method(group="x")
     assert int(accumulator.update(["a"], [0]).tables().n_items) == 2  # as before
 
 

@@ -68,7 +68,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         flags = _flags(command) if command else ["--timeout", "--version"]
         wrong = unknown[0].partition("=")[0]
         owners = [other.name for other in COMMANDS if wrong.startswith("--") and wrong in _flags(other)]
-        hint = f" (an option of {', '.join(owners)})" if owners else closest(wrong, ["--help", *flags])
+        near = closest(wrong, ["--help", *flags])
+        own = next((flag for flag in flags if flag in (f"{wrong}s", wrong.removesuffix("s"))), None)
+        hint = f" (did you mean {own}?)" if own else f" (an option of {', '.join(owners)})" if owners else near
         see = f"{PROGRAM} {command.name}" if command else PROGRAM
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{hint} (see {see} --help)")
     return arguments

@@ -244,7 +244,9 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
     shapes = [source.shape for source in sources]
     if any(len(shape) != 1 or shape != shapes[0] for shape in shapes):
         got = ", ".join(map(str, shapes[:4]))
-        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
+        images = "flatten images, or stack them in an array (B, H, W) with item_dims=2"
+        remedy = images if len({len(shape) for shape in shapes} - {1}) == 1 else "pad, use mask"
+        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} ({remedy})")
     indexes = tuple(index for source in sources for index in source.indexes)
     values: list[Any] = [source.values for source in sources]
     kinds = {(x.dtype, x.device) if isinstance(x, Tensor) else x.dtype for x in values}
@@ -330,6 +332,9 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
 def _from_arrow(x: Any, name: str) -> LabelSource:
     arrow = import_optional("pyarrow", "cli")
     index = index_columns(getattr(x, "schema", None))
+    indexes: tuple[Any, ...] = ()
+    if index and hasattr(x, "select"):  # a table that pandas wrote
+        indexes = (x.select([level for level in index if isinstance(level, str)]).to_pandas().index,)
     try:
         if not isinstance(x, (arrow.Array, arrow.ChunkedArray)):
             x = arrow.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else arrow.array(x)
@@ -340,7 +345,7 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
     columns = {i: column for i, column in enumerate(x.flatten()) if keys[i] not in index}
     read = [read_arrow(column, f"{name}[{keys[i]!r}]") for i, column in columns.items()]
-    return _join(read, tuple(keys[i] for i in columns), name)
+    return replace(_join(read, tuple(keys[i] for i in columns), name), indexes=indexes)
 
 
 def index_columns(schema: Any) -> list[Any]:

@@ -11,10 +11,10 @@ from typing import Any, Unpack
 import numpy as np
 import torch
 
-from torchclusteval.common.checks import as_path
+from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import write_text
-from torchclusteval.inference.bootstrap_options import BootstrapOptions
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions
 from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
@@ -142,6 +142,7 @@ def write_report(
     resample: str | None = None,
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
+    check_choice(resample, "resample", (None, *UNITS))
     options = BootstrapOptions(n_resamples, confidence_level, None, None, resample)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")

@@ -60,7 +60,9 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
     try:
         lines = as_path(path, "path").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected text in UTF-8; got the byte {error.object[error.start]:#04x}") from None
+        packed = error.object[:2] in (b"\x1f\x8b", b"PK", b"BZ")
+        got = "a compressed file (unpack it)" if packed else f"the byte {error.object[error.start]:#04x}"
+        raise ValueError(f"{path}: expected text in UTF-8; got {got}") from None
     other = None if any(line.startswith("#begin document") for line in lines) else other_format("\n".join(lines[:99]))
     if other is not None:
         raise ValueError(f"{path}: expected a coreference file of CoNLL 2012; got {other}")

@@ -427,7 +427,7 @@ class ContingencyAccumulator:
         """Replace the state by one that :meth:`state_dict` returned.
 
         Raises:
-            ValueError: the state is that of an accumulator with other options.
+            ValueError: the state is that of an accumulator with other options, or holds what is no count.
         """
         _expect_entries(state, None)
         parts, own = dict(state), self._settings() | {"by": None}
@@ -451,6 +451,7 @@ class ContingencyAccumulator:
         state = self._empty(groups)
         _expect_entries(parts, state.state_dict())
         state.load_state_dict(parts)
+        state.check()
         return state
 
     @_locked

@@ -119,6 +119,10 @@ class FixedState:
     def to(self, device: torch.device) -> None:
         self.flat, self.n_considered = self.flat.to(device), self.n_considered.to(device)
 
+    def check(self) -> None:
+        """Raise unless these can be counts of items."""
+        _check_counts(torch.arange(len(self.flat) - 1) // math.prod(self.shape[-2:]), self.flat[:-1], self.n_considered)
+
     def state_dict(self) -> dict[str, Any]:
         counts = self.flat[:-1].view(self.shape).detach().clone()
         return {"counts": counts, "considered": self.n_considered.clone()}
@@ -379,6 +383,10 @@ class GrowingState:
         self.cells = self.cells.to(device)
         self._considered = self._considered.to(device)
 
+    def check(self) -> None:
+        """As of :class:`FixedState`."""
+        _check_counts(self.cells.merged().places[0], self.cells.merged().counts, self._considered)
+
     def state_dict(self) -> dict[str, Any]:
         classes, clusters = ({"kind": side.kind, "words": list(side.tokens)} for side in self._sides)
         state = {
@@ -480,6 +488,20 @@ def _expect_tensor(state: Mapping[str, Any], name: str, shape: Sequence[int], dt
     if not isinstance(x, Tensor) or tuple(x.shape) != tuple(shape) or x.dtype != dtype:
         got = f"{tuple(x.shape)}, {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"state: expected {name} of shape {tuple(shape)}, {dtype}; got {got}")
+
+
+def _check_counts(table: Tensor, counts: Tensor, considered: Tensor) -> None:
+    """Raise unless loaded cells, by the number of their table, are counts of the items considered."""
+    considered = considered.reshape(-1)
+    for name, x in (("counts", counts), ("considered", considered)):
+        if bool((wrong := ~(x >= 0) | x.isinf()).any()):
+            raise ValueError(f"state: expected {name} of at least 0; got {x[wrong][0].item():g}")
+    if bool(((table < 0) | (table >= len(considered))).any()):
+        raise ValueError(f"state: expected cells of {len(considered)} tables; got others")
+    sums = torch.zeros_like(considered).index_add(0, table.to(counts.device), counts)
+    if bool((wrong := sums > considered * (1 + 1e-9)).any()):
+        got = f"{sums[wrong][0].item():g} of {considered[wrong][0].item():g}"
+        raise ValueError(f"state: expected no more items in a table than are considered; got {got}")
 
 
 def _singletons(

@@ -20,6 +20,19 @@ from torchclusteval.scoring.no_clusterings import IS_TRUTH
 _FEW = 0.5  # share of items, below which there is a note
 _OF_WHOLE_CLUSTERS = ("purity", "homogeneity", "pair_f", "bcubed_f", "v_measure")
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
+_OF_OTHERS = (
+    ".xlsx",
+    ".xls",
+    ".ods",
+    ".parquet",
+    ".feather",
+    ".pdf",
+    ".png",
+    ".svg",
+    ".html",
+    ".gz",
+    ".zip",
+)  # not text
 
 
 def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
@@ -65,6 +78,8 @@ def check_printing(arguments: argparse.Namespace) -> None:
         expected = " or ".join([*(f"that ends in {suffix}" for suffix in fitting), "of another suffix"])
         raise ValueError(f"--output: expected a file {expected} for --format {asked}; got {path}")
     check_output(arguments, path)
+    if path is not None and path.lower().endswith(_OF_OTHERS):
+        raise ValueError(f"--output: expected a file of text, such as one that ends in .csv; got {path}")
     if path is not None and getattr(arguments, "plot", None) == path:
         raise ValueError(f"--plot: expected another file than that of --output; got {path} for both")
     arguments.format = by_suffix or asked or "table"

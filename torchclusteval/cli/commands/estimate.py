@@ -88,7 +88,8 @@ def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, fl
     for row, (label, weight) in enumerate(zip(*read, strict=True)):
         at = f"{path}: {table.place(row)}"
         if weight is None or not is_number(str(weight)) or not 0 < float(weight) < math.inf:
-            raise ValueError(f"{at}: expected a positive number; got {weight or 'none'!r}")
+            got = "a missing one, such as an empty cell or nan" if weight is None else repr(weight)
+            raise ValueError(f"{at}: expected a positive number; got {got}")
         number = whole_number(str(label)) if of_numbers else None
         key = label if number is None else number
         if label is None or key in found:

@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace) -> str:
     shares = coverages(measures, total.coverage.numpy())
     columns = {name: {**shares.get(name, {}), "score": value.numpy()} for name, value in total.items()}
     if arguments.confidence_level is not None or arguments.resamples is not None:
+        if len(read.documents) < 2:
+            raise ValueError("--resamples: expected at least two documents to draw from; got 1")
         options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
         with progress_bar("bootstrap") as progress:
             drawn = options.resample_by(
