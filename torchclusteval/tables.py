@@ -343,9 +343,9 @@ class ContingencyTables:
         return sums_on_device(self._cells)
 
     def _sum_at_once(self) -> None:
-        """Work out what measures share, where one small table has it all sooner than a few of them one by one."""
-        if self._launched is None and (sums := sums_on_host(self._cells, self._most_items)) is not None:
-            self._memo["_launched"] = vars(self)["_launched"] = sums
+        """Work out what many measures share, of one small table sooner than one by one."""
+        if self._launched is None and self._most_items is not None:
+            self._memo["_launched"] = vars(self)["_launched"] = sums_on_host(self._cell_quantities, self._most_items)
 
     @lazy_property
     @launched

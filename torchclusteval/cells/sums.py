@@ -1,4 +1,4 @@
-"""Sums of the cells of tables: all that measures share, on a device in one launch, of one small table by NumPy.
+"""Sums of the cells of tables: what measures share, on a device in one launch, of one small table by NumPy.
 
 Else, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked for, by the
 property of tables or the function of tables that is :func:`launched`.
@@ -11,15 +11,19 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells
+from torchclusteval.cells.pairs import pairs_of
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import not_tables
+from torchclusteval.common.numerics import sum_reproducible
 
 MOST_CELLS = 1 << 16  # of a table
-FEW_CELLS, MOST_ITEMS = 1 << 12, 1 << 26  # of one on the host
+FEW_CELLS = 1 << 12  # likewise, on the host
 CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
 FACTS = ("empty", "identical", "is_fixed")
@@ -29,9 +33,13 @@ VALUES = (
     *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
     *("precisions", "recalls", "sum_of_f", "weighted_f"),
 )
-_NAMES = ("class_sizes", "cluster_sizes", *WHOLE, *FACTS, *VALUES)
+_ON_HOST = (
+    *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "joint", "variation"),
+    *("precisions", "recalls", "sum_of_f", "weighted_f", "shared"),
+)
 
 T = TypeVar("T")
+Array = NDArray[Any]
 
 
 def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
@@ -43,7 +51,8 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
         if not hasattr(type(tables), "_launched"):
             raise not_tables(tables)
         sums: dict[str, T] | None = tables._launched
-        return function(tables) if sums is None else sums[name]
+        found = None if sums is None else sums.get(name)
+        return function(tables) if found is None else found
 
     return value
 
@@ -68,9 +77,9 @@ def sums_on_device(cells: Cells) -> dict[str, Any] | None:
     ]
     kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
     rows_of = [x.view(len(x), *batch).unbind(0) for x in results]
-    each = chain((sizes[0].view(*batch, rows), sizes[1].view(*batch, columns)), *rows_of)
-    sums: dict[str, Any] = dict(zip(_NAMES, each, strict=True))
-    return sums | {"pairs": _pairs_of(sums)}
+    sums: dict[str, Any] = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
+    sums["class_sizes"], sums["cluster_sizes"] = sizes[0].view(*batch, rows), sizes[1].view(*batch, columns)
+    return sums | {"pairs": PairCounts(*(sums[name] for name in PairCounts._fields))}
 
 
 def sums_by_torch(
@@ -87,79 +96,67 @@ def sums_by_torch(
         values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
             ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.
     """
-    sizes, *sums = _sums_of(torch, counts)
-    for to, of in zip((class_sizes, cluster_sizes), sizes, strict=True):
-        to.copy_(of)
-    for to, some in zip((whole, facts, values), sums, strict=True):
-        to.copy_(torch.stack(some))
-
-
-def sums_on_host(cells: Cells, items: int | None) -> dict[str, Any] | None:
-    """As :func:`sums_on_device`, of one small table of some items on the CPU, by NumPy, whose calls start faster.
-
-    None for others: ``items`` of a batch or of masses; so many that their pairs are not exact.
-    """
-    if not isinstance(cells, DenseCells) or cells.batch_shape or not items or items > MOST_ITEMS:
-        return None
-    if not 0 < cells.blocking_size <= FEW_CELLS:
-        return None
-    sizes, *sums = _sums_of(np, cells.counts.numpy())
-    return _Tensors(dict(zip(_NAMES, chain(sizes, *sums), strict=True)))
-
-
-class _Tensors(dict[str, Any]):
-    """Those of what NumPy found, made when they are asked for."""
-
-    def __init__(self, found: dict[str, Any]) -> None:
-        self.found = found
-
-    def __missing__(self, name: str) -> Any:
-        made = torch.from_numpy(np.asarray(self.found[name])) if name != "pairs" else _pairs_of(self)
-        self[name] = made
-        return made
-
-
-def _pairs_of(sums: dict[str, Tensor]) -> PairCounts:
-    return PairCounts(sums["ss"], sums["sd"], sums["ds"], sums["dd"])
-
-
-def _sums_of(xp: Any, count: Any) -> tuple[list[Any], ...]:
-    """Sizes of both sides, and what ``WHOLE``, ``FACTS`` and ``VALUES`` name, of tables ``(*batch, R, C)``, int64.
-
-    ``xp`` is torch or NumPy: what is called here has one name in both.
-    """
-    sizes = [count.sum(-1), count.sum(-2)]
-    items, classes, clusters = sizes[0].sum(-1), *((x > 0).sum(-1) for x in sizes)
-    n, r, c, total = (xp.asarray(x, dtype=xp.float64) for x in (count, *sizes, items))
-    row, column, all_items = r[..., None], c[..., None, :], total[..., None]
-    n_nonzero, r_nonzero, c_nonzero, squares = n + (n == 0), r + (r == 0), column + (column == 0), n * n
-    rest_of_class, rest_of_cluster = row - n, column - n
-
-    def each(x: Any) -> Any:
-        return x.sum((-2, -1))
-
-    cells = each(count > 0)
-    whole = [items, classes, clusters, cells, *(xp.amax(count, axis).sum(-1) for axis in (-1, -2))]
-    rest = (all_items - r)[..., None] - rest_of_cluster
-    ordered = squares - n, n * rest_of_cluster, n * rest_of_class, n * rest
-    ss, sd, ds, dd = (each(x) * 0.5 for x in ordered)
-    pairs = [ss, sd, ds, dd, ss + sd, ss + ds, ds + dd, sd + dd, ss + dd, sd + ds, ss + sd + (ds + dd)]
-    product = row * column
-    excess = n * all_items[..., None] - product  # exact of few items, as all are on the host
-    if xp is torch:
-        excess = unwrapped(count * items[..., None, None] - sizes[0][..., None] * sizes[1][..., None, :], excess)
+    class_sizes.copy_(counts.sum(-1))
+    cluster_sizes.copy_(counts.sum(-2))
+    cell = CellQuantities(DenseCells(counts), class_sizes, cluster_sizes)
+    items, r, c = class_sizes.sum(-1), cell.class_sizes_f64, cell.cluster_sizes_f64
+    n = items.double()
+    classes, clusters = class_sizes.count_nonzero(-1), cluster_sizes.count_nonzero(-1)
+    cells = counts.flatten(1).count_nonzero(-1)
+    numbers = [items, classes, clusters, cells, counts.amax(-1).sum(-1), counts.amax(-2).sum(-1)]
+    ss, sd, ds, dd = pairs_of(cell, items)
+    best = 2 * (cell.n / (cell.r + cell.c_nonzero)).amax(-1)
     nats = [
-        (r * xp.log1p((all_items - r) / r_nonzero)).sum(-1) / total,
-        (c * xp.log1p((all_items - c) / c_nonzero[..., 0, :])).sum(-1) / total,
-        *(each(n * xp.log1p(x / n_nonzero)) / total for x in (rest_of_cluster, rest_of_class)),
-        each(_divergence(n, excess, product, all_items[..., None], xp)) / total,
+        *((x * torch.log1p((n.unsqueeze(-1) - x) / x.clamp(min=1))).sum(-1) / n for x in (r, c)),
+        *((cell.n * x).flatten(1).sum(-1) / n for x in (cell.surprisal_given_cluster, cell.surprisal_given_class)),
+        Independence(items, class_sizes, cluster_sizes).divergence(cell).flatten(1).sum(-1) / n,
     ]
-    best = xp.amax(2 * n / (row + c_nonzero), -1)
-    sums = [total, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
-    sums += [each(squares / c_nonzero), each(squares / r_nonzero[..., None]), best.sum(-1), (best * r).sum(-1)]
+    pairs = [ss, sd, ds, dd, ss + sd, ss + ds, ds + dd, sd + dd, ss + dd, sd + ds, ss + sd + (ds + dd)]
+    sums = [n, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
+    sums += [(cell.squares / x).flatten(1).sum(-1) for x in (cell.c_nonzero, cell.r_nonzero)]
     same = (cells == classes) & (cells == clusters)
     fixed = (classes <= 1) | (clusters <= 1) | (classes == items) | (clusters == items)
-    return sizes, whole, [items == 0, same, fixed], sums
+    results = (whole, numbers), (facts, [items == 0, same, fixed]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
+    for to, of in results:
+        to.copy_(torch.stack(of))
+
+
+def sums_on_host(cell: CellQuantities, items: int | None) -> dict[str, Tensor] | None:
+    """Some of ``WHOLE`` and ``VALUES`` of one small table of whole items, to the bit as their functions have them.
+
+    NumPy starts sooner than torch, whose sums and logarithms these are. None for other tables, and without ``items``.
+    """
+    cells = cell.cells
+    few = isinstance(cells, DenseCells) and cells.blocking_size <= FEW_CELLS and reductions.is_small(cells)
+    if not few or cells.batch_shape or not items:
+        return None
+    count, total = cells.values.numpy(), float(items)
+    n, r, c = (x.numpy().astype(np.float64) for x in (cells.values, cell.class_sizes, cell.cluster_sizes))
+    row, n_nonzero, r_nonzero, c_nonzero = r[:, None], *(np.maximum(x, 1) for x in (n, r, c))
+    given = ((c - n) / n_nonzero, (row - n) / n_nonzero)
+    ratios = np.concatenate([(total - r) / r_nonzero, (total - c) / c_nonzero, *(x.ravel() for x in given)])
+    logs = torch.from_numpy(ratios).log1p().numpy()
+    of_row, of_column, rest = logs[: len(r)], logs[len(r) : len(r) + len(c)], logs[len(r) + len(c) :]
+    of_class, of_cluster = rest.reshape(2, *n.shape)  # log(c / n), log(r / n)
+    best, squares = 2 * (n / (row + c_nonzero)).max(1), n * n
+    by_cell = n * of_class, n * of_cluster, n * (of_row[:, None] - of_class), squares / c_nonzero
+    sums = _sums(*by_cell, squares / r_nonzero[:, None])
+    of_classes, best_of_class, weighted = _sums(r * of_row, best, best * r)
+    of_clusters, given_clusters, given_classes, shared = (x / total for x in (*_sums(c * of_column), *sums[:3]))
+    of_classes /= total
+    nats = of_classes, of_clusters, given_clusters, given_classes, of_classes + given_classes
+    values = np.array([*nats, given_clusters + given_classes, *sums[3:], best_of_class, weighted, shared])
+    found = dict(zip(_ON_HOST, torch.from_numpy(values).unbind(), strict=True))
+    if shared < CANCELLED:
+        del found["shared"]
+    for name, axis in (("majority_of_classes", 1), ("majority_of_clusters", 0)):
+        found[name] = torch.from_numpy(np.asarray(count.max(axis).sum()))
+    return found
+
+
+def _sums(*parts: Array) -> Array:
+    """The sum of each, in the order that :func:`sum_reproducible` has."""
+    return sum_reproducible(torch.from_numpy(np.array([x.ravel() for x in parts]))).numpy()
 
 
 class Independence(NamedTuple):
@@ -183,16 +180,14 @@ class Independence(NamedTuple):
 
     def divergence(self, cell: CellQuantities) -> Tensor:
         """``n log(1 + t) - E t`` with ``t = (n - E) / E``, which is not below 0; the sum is N times the information."""
-        return _divergence(cell.n, self.excess(cell), cell.r * cell.c, self._at_classes(cell).double(), torch)
+        d = self.excess(cell)
+        t = d / (cell.r * cell.c).clamp(min=1)
+        d = d / self._at_classes(cell).double().clamp(min=1)
+        whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
+        return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
 
 
-def _divergence(n: Any, excess: Any, product: Any, items: Any, xp: Any) -> Any:
-    t, d = excess / (product + (product == 0)), excess / (items + (items == 0))
-    whole = n * xp.log1p(t.clip(min=-1 + 2**-53)) - d
-    return xp.where(abs(t) < CANCELLED, d * t * (0.5 - t / 6), whole)
-
-
-def unwrapped(wrapped: Any, about: Any) -> Any:
+def unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
     """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
     return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
 

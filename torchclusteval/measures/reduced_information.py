@@ -404,11 +404,11 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
 
 
 def _slope(urns: Urns, problem: int) -> Callable[[float], float]:
-    """The slope of one problem."""
+    """The slope of one problem, to the bit as among others."""
     chosen = urns.place % len(urns.kinds) == problem
     x, weight = urns.size[chosen], urns.weight[chosen]
-    kinds = np.where(weight > 0, urns.kinds[problem], 1.0)
-    return lambda log_a: float(np.dot(weight, _rises(x, kinds * math.exp(log_a))))
+    kinds, one = np.where(weight > 0, urns.kinds[problem], 1.0), np.zeros(len(x), np.int64)
+    return lambda log_a: float(np.bincount(one, _rises(x, kinds * np.exp(log_a)) * weight)[0])
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:
