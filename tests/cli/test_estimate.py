@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 import torchclusteval as tce
@@ -59,6 +61,10 @@ def test_estimates(run: Any, file: str, sample: Any, tmp_path: Path, how: str) -
         record = tce.estimate_from_sample(tables[row["clustering"]], given)[row["measure"]]
         assert row["estimate"] == pytest.approx(record.estimate.item(), rel=1e-12)
         assert row["standard_error"] == pytest.approx(record.standard_error.item(), rel=1e-12)
+        if row["standard_error"]:  # else no sampled class differs from the others
+            ends = scipy.stats.t.interval(0.95, 7, row["estimate"], row["standard_error"])
+            assert [row["low"], row["high"]] == pytest.approx([*np.clip(ends, 0, 1)], rel=1e-12)
+        assert (row["low"] is None) == (not row["standard_error"])
     rows = run(*asked, "--against", "rules", "--measures", "pair_f").json["estimates"]
     other = tce.estimate_from_sample(tables["model"], given, against=tables["rules"])["pair_f"]
     assert other.difference is not None
@@ -66,6 +72,8 @@ def test_estimates(run: Any, file: str, sample: Any, tmp_path: Path, how: str) -
     assert [row["clustering"] for row in rows] == ["model"]
     assert rows[0]["difference"] == pytest.approx(other.difference.item(), rel=1e-12)
     assert rows[0]["difference_error"] == pytest.approx(other.difference_error.item(), rel=1e-12)
+    p = 2 * scipy.stats.t.sf(abs(rows[0]["difference"] / rows[0]["difference_error"]), 7)
+    assert rows[0]["p"] == pytest.approx(p, rel=1e-12)
 
 
 def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:

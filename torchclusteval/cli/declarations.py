@@ -294,7 +294,8 @@ A person knows the true classes of some items, all items of each such class; the
 the others is a missing label. They are other classes' items, so a cluster that takes one
 in is wrong. Measures are precision, recall and F of pairs (pair_f), of BCubed by class
 (bcubed_f) and of whole clusters (exact_cluster_f), with standard errors of drawing the
-classes; a difference has that of both clusterings on the same classes.
+classes and 95 % intervals from them (Student's t; too short below 30 classes). With
+--against, the difference of both clusterings on the same classes, with its error and p.
 """,
     ),
     command(

@@ -213,7 +213,7 @@ class Scores(Printed, ByName[Tensor]):
         return best
 
     def best_clustering(self, name: str | None = None) -> Hashable:
-        """Name of the best clustering, as :meth:`best`.
+        """Name of the best clustering, as :meth:`best`; ``top(1, within=...)`` has the best of each set of clusterings.
 
         Raises:
             ValueError: the clusterings have no names (those of a data frame or a mapping do), or as :meth:`best`.

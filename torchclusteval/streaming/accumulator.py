@@ -470,7 +470,9 @@ class ContingencyAccumulator:
 
     def __repr__(self) -> str:
         sizes = f"num_classes={self._options.num_classes}, num_clusters={self._options.num_clusters}"
-        return f"ContingencyAccumulator({sizes}, batch_shape={tuple(self.batch_shape)}, device={str(self.device)!r})"
+        items = self.n_considered[..., None].flatten(len(self.batch_shape)).sum(-1).flatten().tolist()
+        shape = f"batch_shape={tuple(self.batch_shape)}, n_considered={max(items, default=0)}"
+        return f"ContingencyAccumulator({sizes}, {shape}, device={str(self.device)!r})"
 
     def _settings(self) -> dict[str, Any]:
         """What must be the same of accumulators that are summed; ``by`` None: it has no items."""

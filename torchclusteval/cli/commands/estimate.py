@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list
 from torchclusteval.cli.commands.labels import labels_of, name_of_missing
@@ -17,6 +18,7 @@ from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import Label, hold, hold_columns, listed, name_gap
 from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.inference import estimate_from_sample
+from torchclusteval.inference.sampled_truth import Estimate
 from torchclusteval.labels.spelled import is_number, whole_number
 from torchclusteval.tables import ContingencyTables
 
@@ -55,13 +57,24 @@ def run(arguments: argparse.Namespace) -> str:
             raise ValueError(f"--measures: expected names of {', '.join(found)}; got {name!r}")
     print_note(f"note: a sample of {len(classes)} classes, {len(truth) - without} of {len(truth)} items")
     rows = [
-        {"clustering": title, "measure": name, **{key: x[i].item() for key, x in found[name].columns().items()}}
+        {"clustering": title, "measure": name, **_row(found[name], i, len(classes))}
         for i, title in enumerate(names)
         for name in wanted
     ]
     head = {"n_items": len(truth), "n_classes": len(classes), "truth": arguments.truth, "weights": arguments.weights}
     head |= {} if arguments.against is None else {"against": arguments.against}
     return render(arguments, {"estimates": Table([*rows[0]], rows, 2)}, head)
+
+
+def _row(record: Estimate, i: int, n_classes: int) -> dict[str, float]:
+    """An estimate with its interval, and a difference with its p-value, by Student's t; nan where the error is 0."""
+    values, t = {key: x[i].item() for key, x in record.columns().items()}, n_classes - 1
+    reach = float(stdtrit(t, 0.975)) * (values["standard_error"] or math.nan)
+    low, high = np.clip([values["estimate"] - reach, values["estimate"] + reach], 0, 1).tolist()
+    row = {"estimate": values.pop("estimate"), "low": low, "high": high, **values}
+    if "difference" in row:
+        row["p"] = 2 * float(stdtr(t, -abs(row["difference"]) / (row["difference_error"] or math.nan)))
+    return row
 
 
 def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, float]:
