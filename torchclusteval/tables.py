@@ -112,8 +112,8 @@ class ContingencyTables:
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to exclude. With ``absent_pred``, the quality of segments knows those
-                of each cluster as void: :func:`panoptic_quality`.
+            ignore_index: the class label of items to exclude. With ``absent_true`` or ``absent_pred``, the quality of
+                segments knows those of each cluster as void: :func:`panoptic_quality`.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.

@@ -312,11 +312,19 @@ def test_null_means_agree_with_exact_expectations(tables: ContingencyTables, cou
 
 
 def test_tables_that_share_permutations_have_values_of_their_own() -> None:
-    """Tables of equal sizes get different permutations, uncorrelated ones."""
-    same = one_truth()[torch.tensor([0, 0])]
-    values = permutation_test(same, ["rand"], 1000, rng=seeded(19), keep_resamples=True)["rand"].resamples
+    """Tables of equal sizes get different permutations, uncorrelated ones; equal tables the same, which count once."""
+    true, pred = torch.arange(90) // 20, torch.arange(90) % 7
+    same = ContingencyTables.from_labels(true, torch.stack([pred, torch.arange(90) // 13, 6 - pred]))
+    found = permutation_test(same, ["rand"], 1000, rng=seeded(19), keep_resamples=True, correction="holm")["rand"]
+    values = found.resamples
     assert values is not None
+    assert found.p_adjusted is not None
     assert abs(float(torch.corrcoef(values.T)[0, 1])) < SIGMAS / math.sqrt(1000)
+    assert torch.equal(values[:, 0], values[:, 2])
+    ordered = found.p_value[:2].sort()
+    holm = torch.stack([2 * ordered.values[0], torch.maximum(2 * ordered.values[0], ordered.values[1])]).clamp(max=1)
+    torch.testing.assert_close(found.p_adjusted[:2][ordered.indices], holm)
+    assert found.p_adjusted[2] == found.p_adjusted[0]
 
 
 def test_tables_of_a_batch_keep_their_places() -> None:
@@ -457,7 +465,7 @@ def test_masses_are_not_drawn(run: Any) -> None:
 
 def test_too_few_permutations_for_a_correction_are_said() -> None:
     """One-sided, five tests: 5 / (permutations + 1) <= .05 from 99 permutations on; two-sided from 199 on."""
-    tables = ContingencyTables(torch.tensor([[9, 1], [1, 9]]).expand(5, 2, 2))
+    tables = ContingencyTables([[[9, 1], [1, n]] for n in range(5, 10)])
     assert permutation_test(tables, ["ari"], 99, correction="holm").settings["smallest_p_adjusted"] == pytest.approx(
         0.05
     )

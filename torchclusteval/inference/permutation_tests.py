@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools, check_choice, check_chunk_size
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
@@ -32,6 +33,7 @@ from torchclusteval.inference.sampling import RESAMPLES_PER_BLOCK, Rng, check_in
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.tables import ContingencyTables, check_tables
 
 # nanoseconds on one CPU thread: to permute an item, to count an item of a table, to draw a cell
@@ -203,10 +205,10 @@ def permutation_test(
     Returns:
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (n_resamples + 1)``, where values
         that differ from the observed one by rounding alone are hits; it is never 0 (a note says how many draws take it
-        to .001). ``settings["resampled"]`` says whether tables were drawn from their margins or the items' labels were
-        permuted (the same distribution; the latter for tables with more cells than items, and for tables of few items
-        that have the same class sizes: they share permutations of the classes, against clusters in an order of their
-        own).
+        to .001). Equal clusterings share their draws and count once. ``settings["resampled"]`` says whether tables were
+        drawn from their margins or the items' labels were permuted (the same distribution; the latter for tables with
+        more cells than items, and for tables of few items that have the same class sizes: they share permutations of
+        the classes, against clusters in an order of their own).
 
     Raises:
         ValueError: float tables, or an option outside the values described.
@@ -231,14 +233,16 @@ def permutation_test(
     kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)
     skipped |= {m.name: "has no direction" for m in chosen if m.better is None and m not in kept}
     observed = values_of(tables, kept)
+    first, places = distinct(of_tables(tables))
     corrected: dict[str, Any] = {}
     sides = 2 if alternative == "two-sided" else 1
     if correction is not None:
-        least = intervals.smallest_p_adjusted(observed.values(), n_resamples, correction, _LEVEL, sides=sides)
+        own = [value.reshape(-1)[first] for value in observed.values()]
+        least = intervals.smallest_p_adjusted(own, n_resamples, correction, _LEVEL, sides=sides)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
-    resampler = null_resampler(tables)
+    resampler = null_resampler(ContingencyTables._of(TableParts(tables._cells.select(first))))
     values = score_resamples(resampler, kept, n_resamples, generator, chunk_size, progress)
-    in_order = resampler.order.argsort()
+    in_order = resampler.order.argsort()[places]
     records = {}
     for measure in kept:
         value = observed[measure.name]
@@ -261,7 +265,7 @@ def permutation_test(
             p_value=p_value,
             expected=expected,
             adjusted=adjusted(value, expected, measure.perfect, tables),
-            p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
+            p_adjusted=None if correction is None else intervals.adjust(p_value.reshape(-1)[first], correction)[places],
             resamples=null if keep_resamples else None,
         )
     settings = {"n_resamples": n_resamples, "alternative": alternative, "resampled": resampler.method}
