@@ -15,7 +15,7 @@ from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, pairs_of, pairs_of_integers
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
-from torchclusteval.cells.sums import launched, sums_on_device
+from torchclusteval.cells.sums import launched, sums_on_device, sums_on_host
 from torchclusteval.common.checks import check_bools, index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
@@ -348,6 +348,11 @@ class ContingencyTables:
     def _launched(self) -> dict[str, Any] | None:
         """Properties and what measures share by name, where a device gives all in one launch; None elsewhere."""
         return sums_on_device(self._cells)
+
+    def _sum_at_once(self) -> None:
+        """Work out what many measures share, of one small table sooner than one by one."""
+        if self._launched is None and self._most_items is not None:
+            self._memo["_launched"] = vars(self)["_launched"] = sums_on_host(self._cell_quantities, self._most_items)
 
     @lazy_property
     @launched
