@@ -253,10 +253,6 @@ def _of_windows(a: Array, b: Array, n: Array) -> Array:
     return mean * (area / (n * n)) + (n - a) * (n - b) / (n * n * (n - 1))
 
 
-def _of_large_means(a: Array, b: Array, n: Array) -> Array:
-    return large_means(a, b, n) * (a * b / (n * n))
-
-
 def _certain(a: Array, b: Array, n: Array) -> Array:
     """Values of padding, and of a group of all items, which tells nothing."""
     return np.where(n + a * b > 0, 0.0, np.nan)
@@ -267,7 +263,7 @@ _WAYS: tuple[Callable[[Array, Array, Array], Array], ...] = (
     partial(_of_halves, 4),
     partial(_of_halves, 1),
     _of_windows,
-    _of_large_means,
+    large_means,
     _certain,
 )
 
