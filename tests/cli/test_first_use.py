@@ -1,6 +1,11 @@
 """What somebody mistypes, mixes up or gives twice at the command line."""
 
+import contextlib
 import gzip
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -313,26 +318,37 @@ def test_a_device_without_room_is_named(name: str, words: list[str], folder: Pat
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -> None:
-    resource = pytest.importorskip("resource")
+@pytest.fixture
+def disk(folder: Path) -> Iterator[Path]:
+    """A disk of 64 kB."""
+    (place := folder / "disk").mkdir()
+    asked = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(asked, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a disk is refused")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_an_old_output_survives_a_full_disk(disk: Path, capsys: Any) -> None:
     rows = "".join(f"{i % 3},{i % 4}\n" for i in range(2000))
-    (folder / "many.csv").write_text(f"class,k\n{rows}")
+    (disk.parent / "many.csv").write_text(f"class,k\n{rows}")
     commands = {
-        "out.csv": ["score", "many.csv", "--truth", "class", "--measures", "all"],
-        "labels.csv": ["relabel", "many.csv", "--truth", "class"],
-        "out.html": ["report", "many.csv", "--truth", "class", "--resamples", "20"],
+        "out.csv": ["score", "--measures", "all", "--overwrite", "--output"],
+        "labels.csv": ["relabel", "--overwrite", "--output"],
+        "labels.parquet": ["relabel", "--overwrite", "--output"],
+        "out.html": ["report", "--resamples", "20", "--overwrite", "--output"],
+        "picture.svg": ["score", "--plot"],
     }
-    for name, command in commands.items():
-        (folder / name).write_text("old")
-        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
-        try:
-            assert main([*command, "--output", name]) == 2
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-        assert name in capsys.readouterr().err
-        assert (folder / name).read_text() == "old"
-        assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    for name in commands:
+        (disk / name).write_text("old")
+    with contextlib.suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(256))
+    for name, (command, *options) in commands.items():
+        assert main([command, "many.csv", "--truth", "class", *options, f"disk/{name}"]) == 2
+        assert re.search(rf"error: disk/{name}: .*no space left", capsys.readouterr().err, re.IGNORECASE)
+        assert {path.name for path in disk.iterdir()} == {*commands, "filler"}
+        assert all((disk / old).read_text() == "old" for old in commands)
 
 
 def test_files_of_which_one_has_names_of_rows_are_joined_by_position_with_a_note(folder: Path, capsys: Any) -> None:
