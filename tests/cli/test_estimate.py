@@ -118,19 +118,8 @@ def test_noise_stays_in_the_sample(run: Any, tmp_path: Path) -> None:
     """By hand: of the pairs of c1 and c2 one of two is found, as an item of c1 is in no cluster."""
     path = tmp_path / "noise.csv"
     path.write_text("truth,a\nc1,1\nc1,-1\nc2,2\n,3\nc2,2\n")
-    asked = [
-        "estimate",
-        str(path),
-        "--truth",
-        "truth",
-        "--weights",
-        "uniform",
-        "--noise-label",
-        "-1",
-        "--format",
-        "json",
-    ]
-    rows = {row["measure"]: row["estimate"] for row in run(*asked).json["estimates"]}
+    asked = ["--truth", "truth", "--weights", "uniform", "--noise-label", "-1", "--format", "json"]
+    rows = {row["measure"]: row["estimate"] for row in run("estimate", str(path), *asked).json["estimates"]}
     assert (rows["pair_precision"], rows["pair_recall"]) == (1.0, 0.5)
 
 

@@ -54,7 +54,6 @@ def test_blocks_do_not_matter(tmp_path: Path, scores: Any, monkeypatch: Any, wor
     monkeypatch.setattr(csv_table, "_BLOCK_BYTES", 700)
     monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
     assert scores(str(path), "--truth", "class", *options) == complete
-    assert scores(str(path), "--truth", "class", *options) == complete
 
 
 NUMBERS = {  # each column by blocks of lines; the first 40 lines hold whole numbers only

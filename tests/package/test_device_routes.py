@@ -194,7 +194,7 @@ ROUTES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
     (INFORMATION_OF(PIECE_CELLS=300, MAX_KEPT_SIZES=0, FEW_GROUPS=1), INFORMATION),
     (INFORMATION_OF(PIECE_SIZES=1, PIECE_CELLS=1), INFORMATION),
     (INFORMATION_OF(FEW_ITEMS=0), INFORMATION),
-    (INFORMATION_OF(LEAST_MEAN=10**9), INFORMATION),
+    (INFORMATION_OF(LEAST_THINNED=10**9), INFORMATION),
     (INFORMATION_OF(FEW_ITEMS=10**9), cases("evaluate_tables/integers")),
     (on_host("measures.hypergeometric_means", PIECE_PAIRS=2), INFORMATION),
     (of("overlap.intersections", _PAIRS_PER_CHUNK=1) | of("overlap.comparison", _CHUNK_ITEM_PAIRS=20), COVERS),

@@ -463,12 +463,7 @@ def test_without_a_truth_the_typical_clustering_comes_first() -> None:
     assert found.best == str(expected.medoid)
     ranks = [row for row in page.rows if row and row[0].isdigit() and len(row) == 3]
     assert ranks[0][2] == f"{float(expected.agreement.max()):.4f}"
-    assert page.headings == [
-        "What was read",
-        "Ranking",
-        "Agreement of the clusterings",
-        "Stability of its clusters",
-    ]
+    assert page.headings == ["What was read", "Ranking", "Agreement of the clusterings", "Stability of its clusters"]
     with pytest.raises(ValueError, match="resample: expected one of None, items, classes; got 'groups'"):
         tce.report([0, 1] * 10, [0, 1] * 10, resample="groups")
     with pytest.raises(ValueError, match="by: expected None without a truth"):

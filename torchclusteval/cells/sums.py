@@ -1,7 +1,7 @@
-"""Sums of the cells of tables on a device: all that measures share, in one launch.
+"""Sums of the cells of tables: what measures share, on a device in one launch, of one small table by NumPy.
 
-On other devices, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked
-for, by the property of tables or the function of tables that is :func:`launched`.
+Else, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked for, by the
+property of tables or the function of tables that is :func:`launched`.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,21 @@ from functools import wraps
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells
 from torchclusteval.cells.pairs import pairs_of
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import not_tables
+from torchclusteval.common.numerics import sum_reproducible
 
 MOST_CELLS = 1 << 16  # of a table
+FEW_CELLS = 1 << 12  # likewise, on the host
 CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
 FACTS = ("empty", "identical", "is_fixed")
@@ -28,8 +33,13 @@ VALUES = (
     *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
     *("precisions", "recalls", "sum_of_f", "weighted_f"),
 )
+_ON_HOST = (
+    *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "joint", "variation"),
+    *("precisions", "recalls", "sum_of_f", "weighted_f", "shared"),
+)
 
 T = TypeVar("T")
+Array = NDArray[Any]
 
 
 def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
@@ -41,7 +51,8 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
         if not hasattr(type(tables), "_launched"):
             raise not_tables(tables)
         sums: dict[str, T] | None = tables._launched
-        return function(tables) if sums is None else sums[name]
+        found = None if sums is None else sums.get(name)
+        return function(tables) if found is None else found
 
     return value
 
@@ -108,6 +119,44 @@ def sums_by_torch(
     results = (whole, numbers), (facts, [items == 0, same, fixed]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
     for to, of in results:
         to.copy_(torch.stack(of))
+
+
+def sums_on_host(cell: CellQuantities, items: int | None) -> dict[str, Tensor] | None:
+    """Some of ``WHOLE`` and ``VALUES`` of one small table of whole items, to the bit as their functions have them.
+
+    NumPy starts sooner than torch, whose sums and logarithms these are. None for other tables, and without ``items``.
+    """
+    cells = cell.cells
+    few = isinstance(cells, DenseCells) and cells.blocking_size <= FEW_CELLS and reductions.is_small(cells)
+    if not few or cells.batch_shape or not items:
+        return None
+    count, total = cells.values.numpy(), float(items)
+    n, r, c = (x.numpy().astype(np.float64) for x in (cells.values, cell.class_sizes, cell.cluster_sizes))
+    row, n_nonzero, r_nonzero, c_nonzero = r[:, None], *(np.maximum(x, 1) for x in (n, r, c))
+    given = ((c - n) / n_nonzero, (row - n) / n_nonzero)
+    ratios = np.concatenate([(total - r) / r_nonzero, (total - c) / c_nonzero, *(x.ravel() for x in given)])
+    logs = torch.from_numpy(ratios).log1p().numpy()
+    of_row, of_column, rest = logs[: len(r)], logs[len(r) : len(r) + len(c)], logs[len(r) + len(c) :]
+    of_class, of_cluster = rest.reshape(2, *n.shape)  # log(c / n), log(r / n)
+    best, squares = 2 * (n / (row + c_nonzero)).max(1), n * n
+    by_cell = n * of_class, n * of_cluster, n * (of_row[:, None] - of_class), squares / c_nonzero
+    sums = _sums(*by_cell, squares / r_nonzero[:, None])
+    of_classes, best_of_class, weighted = _sums(r * of_row, best, best * r)
+    of_clusters, given_clusters, given_classes, shared = (x / total for x in (*_sums(c * of_column), *sums[:3]))
+    of_classes /= total
+    nats = of_classes, of_clusters, given_clusters, given_classes, of_classes + given_classes
+    values = np.array([*nats, given_clusters + given_classes, *sums[3:], best_of_class, weighted, shared])
+    found = dict(zip(_ON_HOST, torch.from_numpy(values).unbind(), strict=True))
+    if shared < CANCELLED:
+        del found["shared"]
+    for name, axis in (("majority_of_classes", 1), ("majority_of_clusters", 0)):
+        found[name] = torch.from_numpy(np.asarray(count.max(axis).sum()))
+    return found
+
+
+def _sums(*parts: Array) -> Array:
+    """The sum of each, in the order that :func:`sum_reproducible` has."""
+    return sum_reproducible(torch.from_numpy(np.array([x.ravel() for x in parts]))).numpy()
 
 
 class Independence(NamedTuple):

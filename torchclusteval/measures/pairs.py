@@ -43,7 +43,7 @@ class PairSums:
 
     def __init__(self, counts: PairCounts, known: Mapping[str, Tensor] | None = None) -> None:
         self.ss, self.sd, self.ds, self.dd = counts
-        self._memo: dict[str, Tensor] = {} if known is None else {name: known[name] for name in SUMS_OF_PAIRS}
+        self._memo: dict[str, Tensor] = {name: known[name] for name in SUMS_OF_PAIRS if known and name in known}
 
     @lazy_property
     def joined(self) -> Tensor:

@@ -12,14 +12,7 @@ from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
 from torchclusteval.plots.scores import difference_series, draw_series, score_series
 from torchclusteval.reports import summary
-from torchclusteval.reports.evidence import (
-    MAX_RANKED,
-    Best,
-    Evidence,
-    Labelling,
-    agreement_measure,
-    with_labels,
-)
+from torchclusteval.reports.evidence import MAX_RANKED, Best, Evidence, Labelling, agreement_measure, with_labels
 from torchclusteval.reports.page import Cell, name, note, paragraph, picture, table, text
 from torchclusteval.reports.tested import GOAL
 from torchclusteval.scoring.breakdown import per_class, per_cluster

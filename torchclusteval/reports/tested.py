@@ -89,12 +89,7 @@ def with_intervals(
 
 
 def _compared(
-    found: ResultsByMeasure[Difference],
-    lead: Measure,
-    record: Difference,
-    least: float,
-    first: list[int],
-    same: Tensor,
+    found: ResultsByMeasure[Difference], lead: Measure, record: Difference, least: float, first: list[int], same: Tensor
 ) -> ResultsByMeasure[Difference]:
     tests = sum(x == i and not same[i] for i, x in enumerate(first))
     settings = {**found.settings, "correction": "holm", "comparisons": tests}

@@ -80,8 +80,6 @@ def check_printing(arguments: argparse.Namespace) -> None:
     check_output(arguments, path)
     if path is not None and path.lower().endswith(_OF_OTHERS):
         raise ValueError(f"--output: expected a file of text, such as one that ends in .csv; got {path}")
-    if path is not None and getattr(arguments, "plot", None) == path:
-        raise ValueError(f"--plot: expected another file than that of --output; got {path} for both")
     arguments.format = by_suffix or asked or "table"
 
 

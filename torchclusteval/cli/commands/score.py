@@ -158,14 +158,13 @@ def _held_task(
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None]:
     """The truth and the clusterings, and the groups of ``--by``."""
-    options, without = {"--truth": arguments.truth, "--by": arguments.by}, arguments.truth is None
+    options, several = {"--truth": arguments.truth, "--by": arguments.by}, arguments.truth is None
     try:
-        held, _ = hold_columns(asked, options, truth_first=without)
+        held, _ = hold_columns(asked, options, truth_first=several)
     except ValueError as error:
-        told = len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error))
-        if told or not without:
-            raise
-        raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
+        if several and len(asked.files) > 1 and re.search("cell", str(error)):
+            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
+        raise
     return held, held.pop(1) if arguments.by is not None else None
 
 

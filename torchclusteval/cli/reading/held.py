@@ -128,15 +128,11 @@ def _take_ids(tables: Sequence[Table], asked: Selection, named: Mapping[str, str
 
 def _columns(tables: Sequence[Table], truths: int) -> dict[str, tuple[Table, str]]:
     listed = [(table, name) for table in (*tables[truths:], *tables[:truths]) for name in table.names]
-    counts = Counter(name for _, name in listed)
-    titles = [
-        name
-        if len(tables) == 1 or (counts[name] == 1 and not _NO_NAME.fullmatch(name))
-        else table.path
-        if len(table.names) == 1
-        else f"{table.path}:{name}"
-        for table, name in listed
-    ]
+    counts, titles = Counter(name for _, name in listed), list[str]()
+    for table, name in listed:
+        longer = table.path if len(table.names) == 1 else f"{table.path}:{name}"
+        is_plain = len(tables) == 1 or (counts[name] == 1 and not _NO_NAME.fullmatch(name))
+        titles.append(name if is_plain else longer)
     of_rows = [(table, name) for table in tables for name in (table.row_names, *table.levels) if name]
     return {name: (table, name) for table, name in of_rows} | dict(zip(numbered(titles), listed, strict=True))
 
