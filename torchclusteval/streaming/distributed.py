@@ -32,7 +32,8 @@ def group_ranks(group: Any = None) -> list[int] | None:
     """The ranks of a process group, None for the default one; None without process groups."""
     if group is not None and (is_single_process() or not isinstance(group, dist.ProcessGroup)):
         remedy = "torch.distributed.init_process_group() makes one, torch.distributed.group.WORLD"
-        raise ValueError(f"group: expected a process group of torch.distributed, or None; got {brief(group)} ({remedy})")
+        got = f"{brief(group)} ({remedy})"
+        raise ValueError(f"group: expected a process group of torch.distributed, or None; got {got}")
     return None if is_single_process() else dist.get_process_group_ranks(group or dist.group.WORLD)
 
 
