@@ -68,17 +68,19 @@ def as_many_references(classes: Any, clusters: Any, n: Tensor) -> Tensor:
 
 def routes(small: bool) -> list[Route]:
     count, groups, items = (20, 100, 2000) if small else (1000, 1000, 20_000)
+    windows = (emi._WAYS[0], *[emi._of_windows] * 4, emi._WAYS[-1])
     return [
         Route("one small table", {"_emi_of_small_table": as_a_batch}, table((200, 5), "uneven")),
         Route("few items", {"FEW_ITEMS": 0}, batch(500, 10, count, one_reference=False)),
-        Route("moments of large means", {"LEAST_MEAN": math.inf}, table((100 * items, 10), "uneven")),
+        Route("moments of large means", {"_WAYS": windows}, table((100 * items, 10), "uneven")),
+        Route("every fourth term", {"LEAST_THINNED": math.inf}, table((500 * items // 10, groups // 10), "even")),
+        Route("windows from 0 on", {"_WAYS": windows}, table((500 * items // 10, groups // 10), "even")),
         Route("equal sizes merged", {"FEW_GROUPS": 1 << 62}, table((items, groups), "uneven")),
         Route(
             "one reference",
             {"_emi_of_one_reference": as_many_references},
             batch(items // 2, 10, count, one_reference=True),
         ),
-        Route("values of pairs kept", {"MAX_KEPT_SIZES": 0}, batch(500, 10, count, one_reference=False)),
     ]
 
 

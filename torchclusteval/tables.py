@@ -15,7 +15,7 @@ from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, pairs_of, pairs_of_integers
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
-from torchclusteval.cells.sums import launched, sums_on_device
+from torchclusteval.cells.sums import launched, sums_on_device, sums_on_host
 from torchclusteval.common.checks import check_bools, index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
@@ -24,6 +24,7 @@ from torchclusteval.common.warn import warn
 from torchclusteval.counting import dispatch
 from torchclusteval.counting import groups as listed_groups
 from torchclusteval.counting.by_group import count_by_group
+from torchclusteval.counting.cpu import GuessedWrongError
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
@@ -112,8 +113,8 @@ class ContingencyTables:
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to exclude. With ``absent_pred``, the quality of segments knows those
-                of each cluster as void: :func:`panoptic_quality`.
+            ignore_index: the class label of items to exclude. With ``absent_true`` or ``absent_pred``, the quality of
+                segments knows those of each cluster as void: :func:`panoptic_quality`.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
@@ -137,11 +138,14 @@ class ContingencyTables:
         return cls._count(labels_true, labels_pred, LabelOptions.of(options))
 
     @classmethod
-    def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
+    def _count(
+        cls, labels_true: Any, labels_pred: Any, options: LabelOptions, guess: bool = True
+    ) -> "ContingencyTables":
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = encode(labels_true, labels_pred, options, margins=True, void=True)
+        guess = guess and options.by is None and options.layout != "sparse"
+        pair = encode(labels_true, labels_pred, options, margins=True, void=True, guess=guess)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
             groups = read_groups(options, pair)
@@ -150,7 +154,10 @@ class ContingencyTables:
             sizes = (True, True) if packed else sizes
         else:
             layout = dispatch.resolve_layout(options.layout, pair, may_sync=options.validate)
-            cells = dispatch.count_dense(pair) if layout == "dense" else dispatch.count_sparse(pair)
+            try:
+                cells = dispatch.count_dense(pair) if layout == "dense" else dispatch.count_sparse(pair)
+            except GuessedWrongError:
+                return cls._count(labels_true, labels_pred, options, guess=False)
             parts = separate(cells, pair)
         return cls._of(parts)._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 
@@ -341,6 +348,11 @@ class ContingencyTables:
     def _launched(self) -> dict[str, Any] | None:
         """Properties and what measures share by name, where a device gives all in one launch; None elsewhere."""
         return sums_on_device(self._cells)
+
+    def _sum_at_once(self) -> None:
+        """Work out what many measures share, of one small table sooner than one by one."""
+        if self._launched is None and self._most_items is not None:
+            self._memo["_launched"] = vars(self)["_launched"] = sums_on_host(self._cell_quantities, self._most_items)
 
     @lazy_property
     @launched

@@ -74,6 +74,17 @@ def test_the_batch_changes_no_bit(layout: str, walked: list[int]) -> None:
     assert walked
 
 
+def test_one_small_table_has_the_bits_that_it_has_in_a_batch() -> None:
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(30):
+        shape = torch.randint(1, 60, (2,), generator=generator).tolist()
+        table = torch.randint(0, 30, shape, generator=generator) * torch.randint(0, 2, shape, generator=generator)
+        alone = tce.evaluate_tables(tce.ContingencyTables(table, validate=False), "all")
+        together = tce.evaluate_tables(tce.ContingencyTables(table.expand(2, -1, -1), validate=False), "all")
+        for name, value in alone.items():
+            assert torch.equal(value, together[name][1]) or value.isnan(), name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_groups_of_walked_tables(layout: str, walked: list[int]) -> None:

@@ -16,6 +16,7 @@ from torchclusteval.common import threads as common_threads
 from torchclusteval.common.threads import share
 from torchclusteval.counting import cpu, sparse
 from torchclusteval.counting.dispatch import count_dense, count_sparse, fits_dense
+from torchclusteval.labels import encoding
 from torchclusteval.labels.encoding import EncodedPair, encode
 from torchclusteval.labels.options import LabelOptions
 
@@ -185,6 +186,35 @@ def test_threads_share_large_work(shape: tuple[int, int], number: int, monkeypat
     with threads(number):
         assert torch.equal(count_dense(encode(true, pred)).counts, alone)
     assert shares == [number]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("place", [0, 1, 2002, 3999])
+@pytest.mark.parametrize("label", [-(2**40), -1, 8, 15, 16, 200, 2**16 + 3, 2**33, 2**63 - 1])
+def test_ranges_that_a_sample_does_not_show(
+    label: int, place: int, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, pred = draw(0, 4, (2000,)) + 3, draw(1, 6, (2, 2000)) + 2
+    pred.view(-1)[place] = label
+    for module, name, value in (
+        (encoding, "_FEW_LABELS", 99),
+        (encoding, "_SAMPLED_LABELS", 20),
+        (cpu, "_BLOCK_LABELS", 256),
+    ):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(cpu, "_MIN_THREADED_LABELS", 1)
+    monkeypatch.setattr(common_threads, "_usable_cores", lambda: 2)
+    assert encode(true, pred, guess=True).codes_in_range is (None if place or 0 <= label < 32 else True)
+    names = pred.unique()
+    expected = one_by_one(true - 3, torch.searchsorted(names, pred), 4, len(names))
+    with threads(number):
+        tables = ContingencyTables.from_labels(true, pred)
+        assert np.array_equal(tables.counts.numpy(), expected)
+        assert torch.equal(torch.as_tensor(tables.clusters), names)
+        if label == 8:
+            assert ContingencyTables.from_labels(true, pred, num_clusters=9).shape == (2, 4, 9)
+        with pytest.raises(ValueError, match=rf"labels_pred: expected codes 0..7.*got {label} at position"):
+            ContingencyTables.from_labels(true, pred, num_classes=7, num_clusters=8)
 
 
 def test_dense_tables_stop_where_memory_would() -> None:

@@ -200,14 +200,6 @@ def test_empty_batches_and_small_tables() -> None:
         tce.bootstrap(tables, ["purity", "ari"], 200, rng=0)
 
 
-def test_draws_of_a_batch_are_common() -> None:
-    tables = tce.ContingencyTables.from_labels(*entities(np.random.default_rng(0), 50, 3.0, 0.2))
-    source = ClassResampler(tce.ContingencyTables(tables.counts.expand(2, -1, -1)), 50)
-    drawn = source.draw(slice(0, 2), 3, torch.Generator().manual_seed(0))
-    assert drawn.sum(1).tolist() == [35, 35, 35]
-    assert torch.equal(source.tables(drawn).counts[:, 0], source.tables(drawn).counts[:, 1])
-
-
 def test_p_values_keep_their_digits_in_the_tail() -> None:
     with mpmath.workdps(30):
         expected = float(mpmath.erfc(mpmath.mpf("22.5") / mpmath.sqrt(2)))

@@ -222,6 +222,9 @@ def test_items_are_those_of_the_index() -> None:
 def test_runs_without_common_items_stay_apart() -> None:
     """By hand: no run speaks for the items of another one, and the label of the start stays with its items."""
     assert len(set(tce.consensus([["A", "A", None, None], [None, None, "p", "p"]]).labels.tolist())) == 2
+    three = [["A", "A", *[None] * 4], [None, None, "A", "A", None, None], [*[None] * 4, "A", "A"]]
+    assert tce.consensus(three).labels.tolist() == ["A", "A", "new 1", "new 1", "new 2", "new 2"]
+    assert tce.consensus([*three, [None, None, "b", "b", "b", None]]).labels.tolist()[2:4] == ["new 1", "new 1"]
     found = tce.consensus([["A", "A", "B", "B", None, None], *[["x", "x", "y", "y", "z", "z"]] * 2]).labels.tolist()
     assert found[:4] == ["A", "A", "B", "B"]
     assert found[4] == found[5]

@@ -357,6 +357,11 @@ def test_one_object_in_the_void() -> None:
         assert [getattr(segmentation, f"{x}_quality")(tables).item() for x in ("panoptic", "recognition")] == [1, 1]
         half = ContingencyTables.from_labels(names([1] * 4 + [255, 0]), names([7] * 4 + [8, 8]), **options)
         assert segmentation.panoptic_quality(half).item() == pytest.approx(2 / 3)
+    for lacking in ("absent_true", "absent_pred"):  # one of them will do
+        own = {name: x for name, x in NO_OBJECT.items() if name != lacking}
+        expected = slow_panoptic([9 if x == 0 and lacking == "absent_true" else x for x in true], pred, 255)
+        value = tce.evaluate(true, pred, ["panoptic_quality"], **own)["panoptic_quality"].item()
+        assert value == pytest.approx(2 * expected[0] / sum(expected[1:]))
     gaps = ContingencyTables.from_labels(true, [*pred[:4], None, math.nan, 8, 8], **NO_OBJECT)
     assert segmentation.panoptic_quality(gaps).item() == pytest.approx(2 / 3)
     only = ContingencyTables.from_labels([255, 255], [7, 8], **NO_OBJECT)

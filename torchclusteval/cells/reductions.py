@@ -23,7 +23,7 @@ _BLOCK_CELLS = 1 << 17
 def sums(cell: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
     """Sum of each quantity over each table, ``(*batch,)``."""
     cells = cell.cells
-    if _is_small(cells):
+    if is_small(cells):
         return [cells.sum(quantity(cell)) for quantity in quantities]
     folded = _fold_blocks(cell, quantities, _add_by_class, cells.shape[0])
     return [cells.over_ranks(sum_reproducible(x)) for x in folded]
@@ -33,7 +33,7 @@ def sums(cell: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
 def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Sum over the cells of each class, ``(*batch, R)``."""
     cells = cell.cells
-    if _is_small(cells):
+    if is_small(cells):
         return cells.sum_by_row(quantity(cell))
     return cells.over_ranks(_fold_blocks(cell, [quantity], _add_by_class, cells.shape[0])[0])
 
@@ -42,7 +42,7 @@ def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
 def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Largest value in each class, ``(*batch, R)``, of a quantity that is not negative; ties share the gradient."""
     cells = cell.cells
-    if _is_small(cells):
+    if is_small(cells):
         x = quantity(cell)
         return share_gradient(x, cells.max_by_row, cells.at_rows, cells.sum_by_row)
     return cells.over_ranks(_fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0], True)
@@ -52,13 +52,13 @@ def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
 def max_by_cluster(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Largest value in each cluster, ``(*batch, C)``, of a quantity that is not negative; ties share the gradient."""
     cells = cell.cells
-    if _is_small(cells):
+    if is_small(cells):
         x = quantity(cell)
         return share_gradient(x, cells.max_by_column, cells.at_columns, cells.sum_by_column)
     return cells.over_ranks(_fold_blocks(cell, [quantity], _max_by_cluster, cells.shape[1])[0], True)
 
 
-def _is_small(cells: Cells) -> bool:
+def is_small(cells: Cells) -> bool:
     """Whether to reduce all cells at once: gradients need them, and compilers make their own loops."""
     return cells.blocking_size <= _MAX_UNBLOCKED_CELLS or cells.values.requires_grad or torch.compiler.is_compiling()
 

@@ -15,13 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.numerics import min_max
 from torchclusteval.common.threads import pieces, share, thread_count
 from torchclusteval.labels.blocks import PairRows, pair_rows
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 from torchclusteval.labels.keeping import all_of
 
-_BLOCK_LABELS = 1 << 18
+_BLOCK_LABELS = 1 << 17
 _MIN_LABELS_PER_CALL = 1 << 16  # fewer labels are not worth a call of their own
 _MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
 _MIN_THREADED_LABELS = 1 << 20  # threads do not pay for fewer
@@ -34,11 +33,15 @@ _CODE_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 
 Array = np.ndarray[Any, Any]
 
 
+class GuessedWrongError(Exception):
+    """A label is outside of the range of codes that was guessed."""
+
+
 def takes_one_call(pair: EncodedPair, cells: int) -> bool:
     """Whether the labels are few, and all of them count: :func:`count_in_one_call` then needs no memory in advance."""
     labels = pair.batch_shape.numel() * pair.n_items
-    few = max(labels, cells) <= _BLOCK_LABELS
-    return few and labels > 0 and pair.mask is None and pair.codes_in_range and cells <= 2 * labels + _FEW_CELLS
+    few = max(labels, cells) <= _BLOCK_LABELS and cells <= 2 * labels + _FEW_CELLS
+    return few and labels > 0 and pair.mask is None and pair.codes_in_range is True
 
 
 def count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
@@ -85,7 +88,6 @@ class _Counter:
     sides: PairRows
     height: int  # batch rows in a block
     width: int  # items in a block
-    rows_per_call: int  # batch rows counted by one bincount
     row_offsets: Array  # (height, 1) flat index of each table's first cell, minus the offsets of both sides
     uses_index_add: bool  # index_add_ counts, not bincount
 
@@ -104,43 +106,57 @@ class _Counter:
 
     def count(self, all_rows: range, all_items: range, table: Tensor, overwrite: bool) -> None:
         """Count these items of these batch rows."""
-        pair, sides, checked = self.pair, self.sides, not self.pair.codes_in_range
+        pair, sides = self.pair, self.sides
         cells = pair.true.size * pair.pred.size
         for items in pieces(all_items, self.width):
-            base = in_range = None
+            base = inside = None
             for rows in pieces(all_rows, self.height):
                 if base is None or not sides.true.is_broadcast:
                     true = sides.true.read(rows, items)
-                    base = self.row_index(true.numpy())
-                    in_range = _in_range(true, pair.true) if checked else None
+                    inside = self.inside(true, pair.true)
+                    base = self.row_index(true)
                 pred = sides.pred.read(rows, items)
-                codes = base[: len(rows)] + pred.numpy().astype(base.dtype, copy=False)
-                mask = None if sides.mask is None else sides.mask.read(rows, items).numpy()
-                counted = all_of(mask, in_range, _in_range(pred, pair.pred) if checked else None)
-                counted = None if counted is None else np.broadcast_to(counted, codes.shape)
-                for part in pieces(range(len(rows)), self.rows_per_call):
-                    here = slice(part.start, part.stop)
-                    chosen = codes[here].reshape(-1) if counted is None else codes[here][counted[here]]
-                    first = rows.start + part.start
-                    counts = table[first * cells : (first + len(part)) * cells]
-                    self.add(counts, torch.from_numpy(chosen), overwrite and items.start == all_items.start)
+                mask = None if sides.mask is None else sides.mask.read(rows, items)
+                counted = all_of(mask, inside, self.inside(pred, pair.pred))
+                codes = pred.astype(base.dtype)
+                codes = np.add(base[: len(rows)], codes, out=codes if len(codes) == len(rows) else None)
+                codes = codes.reshape(-1) if counted is None else codes[np.broadcast_to(counted, codes.shape)]
+                counts = table[rows.start * cells : rows.stop * cells]
+                self.add(counts, torch.from_numpy(codes), overwrite and items.start == all_items.start)
+
+    def inside(self, codes: Array, side: EncodedLabels) -> Array | None:
+        """Which codes have a row (column); None if all have.
+
+        Raises:
+            GuessedWrongError: one has none, and the range of codes was guessed.
+        """
+        if self.pair.codes_in_range or not codes.size:
+            return None
+        first, last = side.offset, side.offset + side.size - 1
+        if first == 0:  # one maximum then finds negative codes too
+            all_inside = np.maximum.reduce(codes.view(f"u{codes.itemsize}"), None) <= last
+        else:
+            all_inside = first <= int(codes.min()) and int(codes.max()) <= last
+        if all_inside:
+            return None
+        if self.pair.codes_in_range is None:
+            raise GuessedWrongError
+        return (codes >= first) & (codes <= last)
 
     def row_index(self, true: Array) -> Array:
         """The part of the flat index that depends on the table and the class of an item."""
-        columns = np.array(self.pair.pred.size, np.uint64).astype(self.row_offsets.dtype)
-        own = np.multiply(true, columns, dtype=columns.dtype, casting="unsafe")
-        plain = len(own) == self.height and not self.row_offsets.any()
-        return own if plain else own + (self.row_offsets if len(own) == 1 else self.row_offsets[: len(own)])
+        index = true.astype(self.row_offsets.dtype)  # to multiply at once would take twice the time
+        index *= np.array(self.pair.pred.size, np.uint64).astype(index.dtype)
+        plain = len(index) == self.height and not self.row_offsets.any()
+        return index if plain else index + (self.row_offsets if len(index) == 1 else self.row_offsets[: len(index)])
 
     def add(self, table: Tensor, codes: Tensor, overwrite: bool) -> None:
         if self.uses_index_add:
             table = table.zero_() if overwrite else table
             table.index_add_(0, codes, torch.ones(1, dtype=torch.int64).expand(len(codes)))
             return
-        for piece in codes.split(_BLOCK_LABELS):
-            counts = torch.bincount(piece, minlength=len(table))
-            table = table.copy_(counts) if overwrite else table.add_(counts)
-            overwrite = False
+        counts = torch.bincount(codes, minlength=len(table))
+        table.copy_(counts) if overwrite else table.add_(counts)
 
 
 def _counter(pair: EncodedPair) -> _Counter:
@@ -149,31 +165,18 @@ def _counter(pair: EncodedPair) -> _Counter:
     across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0  # the labels of an item are neighbours
     most_items = max(_MIN_BLOCK_ITEMS, _BLOCK_LABELS // max(1, rows)) if across else _BLOCK_LABELS
     width = max(1, min(pair.n_items, most_items))
-    height = max(1, min(rows, _BLOCK_LABELS // width))
     scattered = cells > min(8 * width, _BLOCK_LABELS)  # a new table from bincount for each call would cost more
-    most = height if scattered else max(1, min(height, _BLOCK_LABELS // max(width, cells)))
-    rows_per_call, dtype = _rows_per_call(cells, width, most, scattered)
+    most = max(1, min(rows, _BLOCK_LABELS // (width if scattered else max(width, cells))))
+    height, dtype = _height(cells, width, most, scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
-    offsets = np.arange(height, dtype=np.uint64) % np.uint64(rows_per_call) * np.uint64(cells)
+    offsets = np.arange(height, dtype=np.uint64) * np.uint64(cells)
     offsets = (offsets + np.uint64(-shift % 2**64)).astype(dtype)[:, None]
-    return _Counter(pair, pair_rows(pair), height, width, rows_per_call, offsets, scattered)
+    return _Counter(pair, pair_rows(pair).arrays(), height, width, offsets, scattered)
 
 
-def _rows_per_call(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
-    """Batch rows per call, and the type of their indices: a narrower type for fewer rows with enough labels."""
+def _height(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
+    """Batch rows in a block, and the type of their indices: a narrower type for fewer rows with enough labels."""
     wide = scattered or width < 2 * cells  # index_add_ takes no narrower index, and few labels gain nothing from one
     types = _CODE_TYPES[2:] if wide else _CODE_TYPES
     choices = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
     return next((rows, dtype) for rows, dtype in choices if rows == most or rows * width >= _MIN_LABELS_PER_CALL)
-
-
-def _in_range(codes: Tensor, side: EncodedLabels) -> Array | None:
-    """Which codes have a row (column); None if all have."""
-    if not codes.numel():
-        return None
-    low, high = min_max(codes)
-    first, last = side.offset, side.offset + side.size - 1
-    if first <= low and high <= last:
-        return None
-    values = codes.numpy()
-    return (values >= first) & (values <= last)

@@ -150,9 +150,8 @@ class Resamples:
 
     def away(self) -> Values:
         """Standard errors between the mean of the draws and the estimate, ``(B,)``."""
-        tolerances = {name: intervals.rounding_tolerance(x) for name, x in self.errors.items()}
-        exact = intervals.without_rounding
-        return {name: exact(x, tolerances[name]).abs() / self.errors[name] for name, x in self.bias.items()}
+        exact, tolerance = intervals.without_rounding, intervals.rounding_tolerance
+        return {name: exact(self.bias[name], tolerance(x)).abs() / x for name, x in self.errors.items()}
 
 
 def sample_std(values: Tensor) -> Tensor:
@@ -229,10 +228,10 @@ class Drawer:
         self.away = found.away()
         if self.named is None and kept:
             self._settle(kept, {m.name: torch.where(many & (m in others), 0.5, 1.0) for m in kept})
-        half = self._far(0.5) if self.named is None else {}
+        half = self._far(0.5)
         for measure in others:
-            found.by_classes[measure.name] |= ~self.small | (half.get(measure.name, ~self.small) & many)
-        self._note_far(found)
+            found.by_classes[measure.name] |= ~self.small | (half[measure.name] & many & (self.named is None))
+        self._note_far(found, half)
         self._by_classes(found, others)
         return self._at_places(found)
 
@@ -286,16 +285,12 @@ class Drawer:
             x[places] = torch.where(near[name][places], fixed[name], x[places])
 
     def _far(self, errors: float) -> dict[str, Tensor]:
-        """Tables ``(B,)`` whose mean draw is more than so many standard errors from the estimate, of some measures."""
-        if not self.away:
-            return {}
-        far = (torch.stack([*self.away.values()]) > errors) & (self.n_items > _FEW_ITEMS)
-        return {name: x for name, x, some in zip(self.away, far, far.any(1).tolist(), strict=True) if some}
+        """Tables ``(B,)`` whose mean draw is more than so many standard errors from the estimate."""
+        return {name: (x > errors) & (self.n_items > _FEW_ITEMS) for name, x in self.away.items()}
 
-    def _note_far(self, found: Resamples) -> None:
+    def _note_far(self, found: Resamples, half: Mapping[str, Tensor]) -> None:
         """Say where draws of items are biased, and give no interval there by default."""
-        one, half = ({} if self.named == "classes" else self._far(x) for x in (1.0, 0.5))
-        one = {name: x & ~found.by_classes[name] for name, x in one.items()}
+        one = {name: x & ~found.by_classes[name] for name, x in self._far(1.0).items()}
         for said, cause in self._causes(one):
             self._warn(f"{_FAR.format('one', *said)}: {cause}")
         if self.named is not None:
@@ -364,12 +359,8 @@ class Drawer:
         found = replace(found, notes=tuple(self.notes))
         if len(self.places) == len(self.n_classes):
             return found
-
-        def moved(part: Values) -> Values:
-            return {name: x[..., self.places] for name, x in part.items()}
-
         parts = ("values", "accelerations", "bias", "by_classes", "missing")
-        own: dict[str, Any] = {part: moved(getattr(found, part)) for part in parts}
+        own: Any = {part: {name: x[..., self.places] for name, x in getattr(found, part).items()} for part in parts}
         return replace(found, **own)
 
     def _warn(self, note: str) -> None:
@@ -387,9 +378,9 @@ class Drawer:
 
     def _causes(self, far: Mapping[str, Tensor]) -> Iterator[tuple[tuple[str, str], str]]:
         """Measures and tables of which draws of items are biased for one reason, with what to do."""
-        if not far:
+        where = torch.stack([torch.zeros_like(self.small), *far.values()]).any(0)
+        if not bool(where.any()):
             return
-        where = torch.stack([*far.values()]).any(0)
         near = torch.stack([adjusted_rand(tables) for tables in self.source.tables]).amin(0) < _NEAR_CHANCE
         few = self.n_classes < LEAST_CLASSES
         for which, cause in ((near, _CHANCE), (~near & ~few, _SMALL_MANY), (~near & few, _SMALL_FEW)):

@@ -152,7 +152,7 @@ def consensus(
         tables = coded.against(centre, slice(None), kept, size)
         partner = match(tables).class_of_cluster  # (B, K)
         alone = (partner < 0) & present
-        number = torch.where(alone, size + alone.long().cumsum(1) - 1, partner)
+        number = torch.where(alone, _numbers_of_new(alone, coded, size), partner)
         torch.gather(number, 1, coded.codes, out=aligned)
         if coded.kept is not None:
             aligned.masked_fill_(~coded.kept, -1)
@@ -164,6 +164,33 @@ def consensus(
     agreement = (aligned == centre).sum(0).double() / voters
     names = np.concatenate([names, new_labels(names, size - len(names))])
     return Consensus(rename(centre, names), agreement, converged, rounds)
+
+
+def _numbers_of_new(alone: Tensor, coded: CodedRuns, size: int) -> Tensor:
+    """Numbers ``(B, K)`` from ``size`` on of clusters that no cluster of the centre matches.
+
+    Where runs lack items, clusters of different runs have one number only if they share items with the first that has
+    it.
+    """
+    if coded.kept is None:
+        return size + alone.long().cumsum(1) - 1
+    numbers, members = torch.full_like(alone, -1, dtype=torch.int64), torch.full_like(coded.codes[0], -1)
+    last, width = size, coded.size
+    for run in alone.any(1).nonzero()[:, 0].tolist():
+        codes, own, taken = coded.codes[run], numbers[run], set[int]()
+        inside = alone[run][codes] & coded.kept[run]
+        known = inside & (members >= 0)
+        shared = torch.bincount((members[known] - size) * width + codes[known])
+        for cell in shared.argsort(descending=True, stable=True)[: int(shared.count_nonzero())].tolist():
+            number, cluster = divmod(cell, width)
+            if own[cluster] < 0 and number not in taken:
+                own[cluster] = size + number
+                taken.add(number)
+        new = (alone[run] & (own < 0)).nonzero()[:, 0]
+        own[new] = last + torch.arange(len(new), device=own.device)
+        last += len(new)
+        members = torch.where(inside & (members < 0), own[codes], members)
+    return numbers
 
 
 def _first_centre(

@@ -5,11 +5,13 @@ subtracting the smallest label, a lookup table over the range of labels, or a so
 batch, or in each of its rows if their labels have little in common.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,6 +26,9 @@ from torchclusteval.labels.reading import read
 from torchclusteval.labels.sources import Names
 
 _SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
+_FEW_LABELS = 1 << 17  # so many stay in the cache between the search for their range and counting
+_SAMPLED_LABELS = 1 << 12  # at least one of each row: in short rows padding costs more
+_MOST_GUESSED_CELLS = 1 << 15  # tables of more are not counted in narrow types
 
 
 @contextmanager
@@ -65,7 +70,7 @@ class EncodedPair:
     n_items: int
     mask: Tensor | None  # (*some_batch, N) bool: items that count; None: all
     weights: Tensor | None  # (*some_batch, N) int64 or float64
-    codes_in_range: bool  # False: codes outside their range are possible, and excluded
+    codes_in_range: bool | None  # False: codes out of range are possible, and excluded; None: the range is a guess
     n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them are in the table
     item_shape: tuple[int, ...] | None = None  # of the items before they were flattened; None: (N,)
     names: Names | None = None  # (B,) of the clusterings, where they are known
@@ -81,25 +86,39 @@ class EncodedPair:
 
 @on_one_thread
 def encode(
-    labels_true: Any, labels_pred: Any, options: LabelOptions = DEFAULTS, *, margins: bool = False, void: bool = False
+    labels_true: Any,
+    labels_pred: Any,
+    options: LabelOptions = DEFAULTS,
+    *,
+    margins: bool = False,
+    void: bool = False,
+    guess: bool = False,
 ) -> EncodedPair:
     """Encode two sets of labels.
 
     With ``margins``, items that only one side groups get codes (``EncodedLabels.absent``); else they are excluded.
     With ``void`` too, so do ignored items, of the class after the last one, where items can be without a cluster.
+    With ``guess``, the range of many labels may be that of a sample: who counts them finds whether all are in range.
     """
     pair = read(labels_true, labels_pred, options)
     kept = keep_items(pair, options, margins=margins, void=void)
     classes = _Side(pair.true, options.num_classes, kept.absent_true, "labels_true", "num_classes", "absent_true")
     clusters = _Side(pair.pred, options.num_clusters, kept.absent_pred, "labels_pred", "num_clusters", "absent_pred")
     codable = all_of(kept.keep, negate(kept.noisy))  # counted noise gets codes of its own
-    asked = options.validate or None in (options.num_classes, options.num_clusters)
-    ends = bounds_of_both(pair.true.values, pair.pred.values) if asked else [None, None]
+    sizes = options.num_classes, options.num_clusters
+    in_range = options.validate or sizes == (None, None)
+    ends: list[tuple[int, int] | None] = [None, None]
+    if guess and in_range and pair.weights is None and all(x is None for x in kept):
+        rows, columns = (side.likely_size(pair.shape) for side in (classes, clusters))
+        if 0 < rows * columns <= min(_MOST_GUESSED_CELLS, pair.shape[-1] // 4):  # few more cells are little work
+            ends = [(0, rows - 1), (0, columns - 1)]
+    guessed = ends[0] is not None
+    if not guessed and (options.validate or None in sizes):
+        ends = bounds_of_both(pair.true.values, pair.pred.values)
     low, high = classes.code_range(kept.keep, options.validate, ends[0])
     first, last = clusters.code_range(codable, options.validate, ends[1])
     # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (high - low + 1) * (last - first + 1) > max(_SMALL_TABLE_CELLS, pair.shape[-1])
-    in_range = options.validate or (options.num_classes is None and options.num_clusters is None)
     true = classes.with_absent(classes.encode(kept.keep, low, high, wide), in_range)
     counted = codable if codable is None or kept.void is None else codable | kept.void
     pred = clusters.with_absent(clusters.encode(counted, first, last, wide), in_range)
@@ -119,7 +138,7 @@ def encode(
         n_items=pair.shape[-1],
         mask=kept.keep if kept.void is None else counted,
         weights=pair.weights,
-        codes_in_range=in_range,
+        codes_in_range=None if guessed else in_range,
         n_considered=considered,
         item_shape=pair.item_shape,
         names=pair.names,
@@ -139,6 +158,16 @@ class _Side(NamedTuple):
     name: str
     size_name: str
     absent_name: str
+
+    def likely_size(self, shape: tuple[int, ...]) -> int:
+        """The size; else a power of two above a sample of many labels; 0: all of them must be read."""
+        x = self.ids.values
+        if math.prod(shape) <= _FEW_LABELS or shape[-1] <= _SAMPLED_LABELS or torch.compiler.is_compiling():
+            return 0
+        if self.size is not None or not x.is_cpu or x.element_size() < 4 or self.ids.vocabulary is not None:
+            return int(self.size or 0)
+        highest = int(np.bitwise_or.reduce(x.numpy()[..., :: max(1, x.numel() // _SAMPLED_LABELS)], None))
+        return 0 if highest < 0 else 1 << highest.bit_length()
 
     def code_range(self, keep: Tensor | None, validate: bool, ends: tuple[int, int] | None) -> tuple[int, int]:
         """First and last code: given by the size, or the range of the labels, excluded items included.

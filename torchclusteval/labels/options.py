@@ -111,7 +111,7 @@ class LabelOptions:
     @property
     def has_void(self) -> bool:
         """Whether ignored items are counted for the clusters that they are in, next to the tables."""
-        return self.ignore_index is not None and self.absent_pred is not None
+        return self.ignore_index is not None and not (self.absent_true is None and self.absent_pred is None)
 
     @property
     def of_partitions(self) -> dict[str, Any]:

@@ -124,6 +124,11 @@ class Measure:
                 raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {brief(x)}")
         if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
             raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {brief(self.batch_terms)}")
+        function: Any = self.function
+        while isinstance(function, partial):
+            function = function.func
+        own = getattr(function, "__module__", "").startswith("torchclusteval.")  # minds types itself
+        object.__setattr__(self, "_is_own", own)
 
     def __hash__(self) -> int:  # of equal records too, and quick
         return hash(self.name)
@@ -135,10 +140,11 @@ class Measure:
 
     @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:
-        function = self.function
-        while isinstance(function, partial):
-            function = function.func
-        if getattr(function, "__module__", "").startswith("torchclusteval."):
+        return self.value(*tables)
+
+    def value(self, *tables: Any) -> Tensor:
+        """As a call, within work that is on one thread already."""
+        if self._is_own:  # type: ignore[attr-defined]
             return self.function(*tables)
         with WholeNumbersAsFloat64():
             return self.function(*tables)

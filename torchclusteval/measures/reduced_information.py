@@ -5,6 +5,7 @@ any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -391,11 +392,8 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     lowest = np.where(rises, low, high)
     left = (~(rises | falls)).nonzero()[0]
     if len(left) <= FEW_PROBLEMS:
-        for problem in left:
-            urn = urns.restricted(np.array([problem]))
-            lowest[problem] = brentq(
-                lambda x, urn=urn: _slopes(urn, np.array([x])).item(), -limit, limit, xtol=TOLERANCE
-            )
+        for problem in left.tolist():
+            lowest[problem] = brentq(_slope(urns, problem), -limit, limit, xtol=TOLERANCE)
     else:
         ends = low[left], high[left]
         found = find_root(
@@ -405,21 +403,32 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     return np.where(rises | falls, lowest, lowest.round(7))  # so that no bit depends on the steps
 
 
+def _slope(urns: Urns, problem: int) -> Callable[[float], float]:
+    """The slope of one problem, to the bit as among others."""
+    chosen = urns.place % len(urns.kinds) == problem
+    x, weight = urns.size[chosen], urns.weight[chosen]
+    kinds, one = np.where(weight > 0, urns.kinds[problem], 1.0), np.zeros(len(x), np.int64)
+    return lambda log_a: float(np.bincount(one, _rises(x, kinds * np.exp(log_a)) * weight)[0])
+
+
 def _slopes(urns: Urns, log_a: Array) -> Array:
-    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``.
+    """The slope of each problem."""
+    own = urns.b(log_a)
+    return urns.sums(_rises(urns.size, own[urns.place], urns.place, own))
+
+
+def _rises(x: Array, b: Array, place: Any = slice(None), own: Array | None = None) -> Array:
+    """``G(x, b) = b (digamma(x + b) - digamma(b))`` of each size, where ``b`` is ``own[place]``.
 
     Differences of digammas of large numbers would cancel; their series about ``b - 1/2`` does not.
     """
     from scipy.special import digamma
 
-    own = urns.b(log_a)
-    x, b = urns.size, own[urns.place]
-    rise = digamma(x + b) - digamma(own)[urns.place]
-    if own.max(initial=0) >= LARGE:
+    rise = digamma(x + b) - digamma(b if own is None else own)[place]
+    if b.max(initial=0) >= LARGE:
         middle = np.maximum(b, LARGE) - 0.5
-        series = np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24
-        rise = np.where(b < LARGE, rise, series)
-    return urns.sums(b * rise)
+        rise = np.where(b < LARGE, rise, np.log1p(x / middle) + ((x + middle) ** -2 - middle**-2) / 24)
+    return np.asarray(b * rise)
 
 
 @cached_on_tables

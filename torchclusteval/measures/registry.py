@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_args
@@ -81,6 +81,17 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
     Raises:
         ValueError: an unknown name, or two records of one name.
     """
+    if registry is MEASURES and (measures is None or isinstance(measures, str)):
+        return _selected(measures).copy()
+    return _select(measures, registry)
+
+
+@cache
+def _selected(name: str | None) -> dict[Measure, bool]:
+    return _select(name, MEASURES)
+
+
+def _select(measures: Selection, registry: Mapping[str, Measure]) -> dict[Measure, bool]:
     if measures is None or isinstance(measures, (str, Measure)):
         items: list[Any] = [measures]
     elif is_listable(measures, "measures"):

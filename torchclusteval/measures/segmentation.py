@@ -199,8 +199,8 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
         PQ = sum of the IoU of matched objects / (TP + FP / 2 + FN / 2)
 
     Objects match (TP) where their IoU is above one half; FP are predicted objects without a match, FN true ones.
-    Where ``from_labels`` has ``ignore_index`` and ``absent_pred``, the ignored items are void: they are in no union,
-    and a predicted object without a match is no FP if more than half of it is void. ``tables.mT``
+    Where ``from_labels`` has ``ignore_index`` and ``absent_true`` or ``absent_pred``, the ignored items are void: they
+    are in no union, and a predicted object without a match is no FP if more than half of it is void. ``tables.mT``
     does not keep void items: it counts what is left of every predicted object.
 
     Example: 0.3333

@@ -113,7 +113,7 @@ def ratio(
         return value if undefined is None else torch.where(undefined, otherwise, value)
     other, rest = (0.0, otherwise) if isinstance(otherwise, Tensor) else (otherwise, None)
     parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
-    if tables._launched is not None:
+    if tables._launched is not None and tables.device.type != "cpu":
         return _launch_ratio(tables, parts, same=identical, other=other, maximum=maximum)
     return _ratio_by_rule(*parts, same=identical, other=other, maximum=maximum)
 
@@ -160,7 +160,9 @@ kernels.define("ratio", "torchclusteval.measures.triton_ratio", ratio_by_torch, 
 
 def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:
     value = numerator / denominator
-    return value if maximum is None else at_most(value, maximum)
+    if maximum is None or (value.dim() == 0 and value.is_cpu and value.item() <= maximum):  # a look is quicker
+        return value
+    return at_most(value, maximum)
 
 
 def weighted_harmonic_mean(

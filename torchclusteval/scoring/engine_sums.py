@@ -102,7 +102,7 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
                 expected = "measures that follow from the given sums"
                 raise ValueError(f"measures: expected {expected}; got {measure.name!r}, which {reason}") from None
             skipped[measure.name] = reason
-    return scores_of(tables, values, skipped)
+    return scores_of(tables, list(values), values.values(), skipped)
 
 
 def _number(x: Any, name: str) -> int | float:

@@ -1,6 +1,6 @@
 """Score tables: evaluation, compiled evaluation, and the pooled scores of groups of items."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
@@ -26,6 +26,7 @@ from torchclusteval.tables import ContingencyTables, check_tables
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
 _DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
 _DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
+_FEW_MEASURES = 4  # less work one by one
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -175,11 +176,11 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
         ordered = sorted(kept, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     if ordered is kept and not tables.has_unmatched:
-        return scores_of(tables, dict(zip(kept, _values(tables, kept, chunk_size), strict=True)), skipped)
-    values: dict[Measure, Tensor] = {}
+        return scores_of(tables, kept, _values(tables, kept, chunk_size), skipped)
+    values: dict[str, Tensor] = {}
     for own, some in _sides(tables, ordered):
-        values |= zip(some, _values(own, some, chunk_size), strict=True)
-    return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
+        values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
+    return scores_of(tables, kept, [values[measure.name] for measure in kept], skipped)
 
 
 def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
@@ -190,9 +191,12 @@ def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple
     return [(own, some) for own, some in sides if some]
 
 
-def scores_of(tables: ContingencyTables, values: Mapping[Measure, Tensor], skipped: Mapping[str, str]) -> Scores:
-    """These values of the tables, with what scores say of tables."""
-    by_name, records = {m.name: x for m, x in values.items()}, {m.name: m for m in values}
+def scores_of(
+    tables: ContingencyTables, measures: Sequence[Measure], values: Iterable[Tensor], skipped: Mapping[str, str]
+) -> Scores:
+    """The values of these measures, with what scores say of tables."""
+    records = {measure.name: measure for measure in measures}
+    by_name = dict(zip(records, values, strict=True))
     share = None if tables._n_considered is None else tables.coverage
     considered = None if tables.groups is None else tables.n_considered
     grouped = tables._n_grouped if tables.has_unmatched else None
@@ -229,6 +233,8 @@ def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: 
     functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
 
     def values(part: ContingencyTables) -> list[Tensor]:
+        if len(measures) > _FEW_MEASURES:
+            part._sum_at_once()
         for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
             term(part)
         return in_chunks(part, functions, chunk_size)
@@ -269,7 +275,7 @@ def _chunk_cells(device: torch.device) -> int:
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
     """The value of a measure, ``shape`` float64, or an error that names a measure of another shape."""
-    value = measure(*arguments)
+    value = measure.value(*arguments)
     if not isinstance(value, Tensor) or value.shape != shape:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
@@ -313,10 +319,8 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
         # A copy: graphs of mode="reduce-overhead" write the values of the next call where those of this one are.
         found = torch.stack(programs[key](counts)).unbind(0) if fused else ()
         fused_values = dict(zip(names, found, strict=True))
-        values = {
-            m: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept
-        }
-        return scores_of(whole, values, skipped)
+        values = [fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept]
+        return scores_of(whole, kept, values, skipped)
 
     return evaluator
 

@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
+
 T = TypeVar("T")
 
 _PATIENCE_S = 10.0  # for the other ranks to say that they wait in vain too
@@ -30,7 +32,8 @@ def group_ranks(group: Any = None) -> list[int] | None:
     """The ranks of a process group, None for the default one; None without process groups."""
     if group is not None and (is_single_process() or not isinstance(group, dist.ProcessGroup)):
         remedy = "torch.distributed.init_process_group() makes one, torch.distributed.group.WORLD"
-        raise ValueError(f"group: expected a process group of torch.distributed, or None; got {group!r} ({remedy})")
+        got = f"{brief(group)} ({remedy})"
+        raise ValueError(f"group: expected a process group of torch.distributed, or None; got {got}")
     return None if is_single_process() else dist.get_process_group_ranks(group or dist.group.WORLD)
 
 
