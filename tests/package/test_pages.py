@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 WITH_CODE = [page for page in pages() if blocks(page)]
 
 
+@pytest.mark.filterwarnings("ignore:The .* keyword:DeprecationWarning")  # other packages, with pandas 3.1
 @pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in WITH_CODE])
 def test_code_prints_what_stands_there(page: str, tmp_path: Path) -> None:
     path = ROOT / page

@@ -6,6 +6,7 @@ property of tables or the function of tables that is :func:`launched`.
 
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +17,6 @@ from torch import Tensor
 
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells
-from torchclusteval.cells.pairs import pairs_of
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import not_tables
@@ -41,10 +41,13 @@ _ON_HOST = (
 T = TypeVar("T")
 Array = NDArray[Any]
 
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {}  # of tables, whose values a launch gives: the reference of its kernel
+
 
 def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
     """Take the result of a function of tables from ``tables._launched``, where there is one."""
     name = function.__name__.lstrip("_")
+    FUNCTIONS[name] = function
 
     @wraps(function)
     def value(tables: Any) -> T:
@@ -75,50 +78,12 @@ def sums_on_device(cells: Cells) -> dict[str, Any] | None:
         torch.empty((len(names), size), dtype=dtype, device=device)
         for names, dtype in ((WHOLE, torch.int64), (FACTS, torch.bool), (VALUES, torch.float64))
     ]
+    import_module("torchclusteval.measures")  # most of these functions
     kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
     rows_of = [x.view(len(x), *batch).unbind(0) for x in results]
     sums: dict[str, Any] = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
     sums["class_sizes"], sums["cluster_sizes"] = sizes[0].view(*batch, rows), sizes[1].view(*batch, columns)
     return sums | {"pairs": PairCounts(*(sums[name] for name in PairCounts._fields))}
-
-
-def sums_by_torch(
-    counts: Tensor, class_sizes: Tensor, cluster_sizes: Tensor, whole: Tensor, facts: Tensor, values: Tensor
-) -> None:
-    """Write the sums of tables.
-
-    Args:
-        counts: ``(B, R, C)`` int64.
-        class_sizes: result, ``(B, R)`` int64.
-        cluster_sizes: result, ``(B, C)`` int64.
-        whole: result, ``WHOLE`` by ``B`` int64: the last two are sums of the largest cells of classes and of clusters.
-        facts: result, ``FACTS`` by ``B`` bool.
-        values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
-            ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.
-    """
-    class_sizes.copy_(counts.sum(-1))
-    cluster_sizes.copy_(counts.sum(-2))
-    cell = CellQuantities(DenseCells(counts), class_sizes, cluster_sizes)
-    items, r, c = class_sizes.sum(-1), cell.class_sizes_f64, cell.cluster_sizes_f64
-    n = items.double()
-    classes, clusters = class_sizes.count_nonzero(-1), cluster_sizes.count_nonzero(-1)
-    cells = counts.flatten(1).count_nonzero(-1)
-    numbers = [items, classes, clusters, cells, counts.amax(-1).sum(-1), counts.amax(-2).sum(-1)]
-    ss, sd, ds, dd = pairs_of(cell, items)
-    best = 2 * (cell.n / (cell.r + cell.c_nonzero)).amax(-1)
-    nats = [
-        *((x * torch.log1p((n.unsqueeze(-1) - x) / x.clamp(min=1))).sum(-1) / n for x in (r, c)),
-        *((cell.n * x).flatten(1).sum(-1) / n for x in (cell.surprisal_given_cluster, cell.surprisal_given_class)),
-        Independence(items, class_sizes, cluster_sizes).divergence(cell).flatten(1).sum(-1) / n,
-    ]
-    pairs = [ss, sd, ds, dd, ss + sd, ss + ds, ds + dd, sd + dd, ss + dd, sd + ds, ss + sd + (ds + dd)]
-    sums = [n, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
-    sums += [(cell.squares / x).flatten(1).sum(-1) for x in (cell.c_nonzero, cell.r_nonzero)]
-    same = (cells == classes) & (cells == clusters)
-    fixed = (classes <= 1) | (clusters <= 1) | (classes == items) | (clusters == items)
-    results = (whole, numbers), (facts, [items == 0, same, fixed]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
-    for to, of in results:
-        to.copy_(torch.stack(of))
 
 
 def sums_on_host(cell: CellQuantities, items: int | None) -> dict[str, Tensor] | None:
@@ -190,16 +155,3 @@ class Independence(NamedTuple):
 def unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
     """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
     return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
-
-
-def _sample(device: torch.device) -> kernels.Arguments:
-    """Tables of several tiles, with empty rows and columns."""
-    counts = torch.arange(3 * 37 * 70, device=device).view(3, 37, 70) % 11 * (torch.arange(70, device=device) % 5 > 0)
-    counts[1, 20:] = 0
-    shapes = [(3, 37), (3, 70), (len(WHOLE), 3), (len(FACTS), 3), (len(VALUES), 3)]
-    dtypes = [*[torch.int64] * 3, torch.bool, torch.float64]
-    results = [torch.zeros(x, dtype=y, device=device) for x, y in zip(shapes, dtypes, strict=True)]
-    return [counts, *results], {}
-
-
-kernels.define("sums", "torchclusteval.cells.triton_sums", sums_by_torch, _sample)

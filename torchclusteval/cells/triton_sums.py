@@ -18,7 +18,7 @@ TILE, WARPS = 16, 8
 def start(
     counts: Tensor, class_sizes: Tensor, cluster_sizes: Tensor, whole: Tensor, facts: Tensor, values: Tensor
 ) -> Any:
-    """Write the sums of tables; see ``sums_by_torch`` in :mod:`torchclusteval.cells.sums`."""
+    """Write the sums of tables; see ``sums_by_torch`` in :mod:`torchclusteval.measures.pairs`."""
     size, rows, columns = counts.shape
     if rows * columns > MAX_CELLS or not counts.is_contiguous():
         return NotImplemented

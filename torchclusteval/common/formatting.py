@@ -31,7 +31,7 @@ def brief(x: object) -> str:
 
 def shortened(value: object) -> str:
     """A value as Python writes it, in one line of at most 60 characters."""
-    text = repr(value)
+    text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

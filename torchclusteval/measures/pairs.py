@@ -8,10 +8,12 @@ float64 too, since int64 products wrap near 70,000 items. On float tables the po
 from collections.abc import Mapping
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import PairCounts
-from torchclusteval.cells.sums import SUMS_OF_PAIRS
+from torchclusteval.cells.sums import FACTS, FUNCTIONS, SUMS_OF_PAIRS, VALUES, WHOLE
+from torchclusteval.common import kernels
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.lazy import cached_on_tables, lazy_property
 from torchclusteval.common.numerics import sqrt_or_zero
@@ -99,6 +101,43 @@ class PairSums:
 @cached_on_tables
 def pair_sums(tables: ContingencyTables) -> PairSums:
     return PairSums(pair_counts(tables), tables._launched)
+
+
+def sums_by_torch(
+    counts: Tensor, class_sizes: Tensor, cluster_sizes: Tensor, whole: Tensor, facts: Tensor, values: Tensor
+) -> None:
+    """Write the sums of tables, as the functions of tables have them.
+
+    Args:
+        counts: ``(B, R, C)`` int64.
+        class_sizes: result, ``(B, R)`` int64.
+        cluster_sizes: result, ``(B, C)`` int64.
+        whole: result, ``WHOLE`` by ``B`` int64: the last two are sums of the largest cells of classes and of clusters.
+        facts: result, ``FACTS`` by ``B`` bool.
+        values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
+            ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.
+    """
+    tables = ContingencyTables(counts, validate=False)
+    tables._memo["_launched"] = None
+    class_sizes.copy_(tables.class_sizes)
+    cluster_sizes.copy_(tables.cluster_sizes)
+    pairs = PairSums(tables.pairs)
+    for to, names in ((whole, WHOLE), (facts, FACTS), (values, VALUES)):
+        found = [FUNCTIONS[name](tables) if name in FUNCTIONS else getattr(pairs, name) for name in names]
+        to.copy_(torch.stack(found))
+
+
+def _sample(device: torch.device) -> kernels.Arguments:
+    """Tables of several tiles, with empty rows and columns."""
+    counts = torch.arange(3 * 37 * 70, device=device).view(3, 37, 70) % 11 * (torch.arange(70, device=device) % 5 > 0)
+    counts[1, 20:] = 0
+    shapes = [(3, 37), (3, 70), (len(WHOLE), 3), (len(FACTS), 3), (len(VALUES), 3)]
+    dtypes = [*[torch.int64] * 3, torch.bool, torch.float64]
+    results = [torch.zeros(x, dtype=y, device=device) for x, y in zip(shapes, dtypes, strict=True)]
+    return [counts, *results], {}
+
+
+kernels.define("sums", "torchclusteval.cells.triton_sums", sums_by_torch, _sample)
 
 
 @cached_on_tables

@@ -1,6 +1,6 @@
 """Processes that share work: torchrun's process group, and sums and gathers over its ranks.
 
-Without a process group, sums and gathers return this process's own part.
+Without a process group, sums and gathers return this process's own part. ``group`` None is the default one.
 """
 
 import os
@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from torchclusteval.common.formatting import brief
 
 T = TypeVar("T")
 
@@ -30,7 +32,8 @@ def group_ranks(group: Any = None) -> list[int] | None:
     """The ranks of a process group, None for the default one; None without process groups."""
     if group is not None and (is_single_process() or not isinstance(group, dist.ProcessGroup)):
         remedy = "torch.distributed.init_process_group() makes one, torch.distributed.group.WORLD"
-        raise ValueError(f"group: expected a process group of torch.distributed, or None; got {group!r} ({remedy})")
+        got = f"{brief(group)} ({remedy})"
+        raise ValueError(f"group: expected a process group of torch.distributed, or None; got {got}")
     return None if is_single_process() else dist.get_process_group_ranks(group or dist.group.WORLD)
 
 
@@ -112,12 +115,9 @@ def _await(store: Any, keys: list[str]) -> None:
 
 
 def all_reduce_sum(parts: list[Tensor], group: Any = None, maximum: bool = False) -> list[Tensor]:
-    """Sum tensors of one dtype over the ranks by a single all-reduce; gradients end here.
+    """Sum tensors of one dtype, and of the same shapes on all ranks, by a single all-reduce; gradients end here.
 
-    Args:
-        parts: tensors whose shapes agree on all ranks.
-        group: a process group; None: the default one.
-        maximum: the largest numbers instead.
+    ``maximum``: the largest numbers instead.
     """
     if is_single_process():
         return parts
@@ -156,12 +156,7 @@ def raised_together(group: Any = None) -> Iterator[None]:
 
 
 def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
-    """The rows of every rank, in the order of ranks; numbers of rows may differ and be 0.
-
-    Args:
-        rows: ``(n, k)``, of one dtype and one ``k`` on all ranks.
-        group: a process group; None: the default one.
-    """
+    """The rows ``(n, k)`` of every rank, in the order of ranks; ``n`` may differ and be 0, dtype and ``k`` do not."""
     if is_single_process():
         return [rows]
     device = _transfer_device(rows.device, group)
@@ -177,13 +172,7 @@ def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
 
 
 def all_to_all(rows: Tensor, owner: Tensor, group: Any = None) -> Tensor:
-    """Send each row to the rank that owns it, by its place in the group; the rows that come to this one.
-
-    Args:
-        rows: ``(n, k)``, of one dtype and one ``k`` on all ranks.
-        owner: ``(n,)`` int64.
-        group: a process group; None: the default one.
-    """
+    """Send each row ``(n, k)`` to its ``owner``, ``(n,)`` places in the group; the rows that come to this rank."""
     ranks, device = dist.get_world_size(group), _transfer_device(rows.device, group)
     sent = owner.bincount(minlength=ranks).to(device)
     received = torch.empty_like(sent)
