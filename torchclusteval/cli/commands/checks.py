@@ -20,19 +20,7 @@ from torchclusteval.scoring.no_clusterings import IS_TRUTH
 _FEW = 0.5  # share of items, below which there is a note
 _OF_WHOLE_CLUSTERS = ("purity", "homogeneity", "pair_f", "bcubed_f", "v_measure")
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
-_OF_OTHERS = (
-    ".xlsx",
-    ".xls",
-    ".ods",
-    ".parquet",
-    ".feather",
-    ".pdf",
-    ".png",
-    ".svg",
-    ".html",
-    ".gz",
-    ".zip",
-)  # not text
+_OF_OTHERS = (".xlsx", ".xls", ".ods", ".parquet", ".feather", ".pdf", ".png", ".svg", ".html", ".gz", ".zip")
 
 
 def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
