@@ -269,7 +269,7 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     stability, runs, best = found.stability, len(found.compared) - 1, labels.names[found.best]
     which = "the other clusterings" if runs == len(labels.names) - 1 else f"the {runs} next best clusterings"
     out = paragraph(
-        f"Each cluster of {text(best)} beside the most similar cluster of {which}, by the Jaccard index, the most "
+        f"The Jaccard index of each cluster of {text(best)} with the most similar cluster of {which}, the most "
         "stable first: from .75 a cluster is stable, below .6 it is not to be trusted. Clusterings of different "
         "methods or numbers of clusters are a harder test than resamples of one method."
     )
@@ -277,7 +277,7 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     if unscored:
         out += note(
             f"Here all items of {text(best)} count, also the {unscored} without {_needed(labels)}, which are not "
-            "scored: sizes are not those above."
+            "scored: sizes differ from those above."
         )
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):

@@ -20,9 +20,9 @@ from torchclusteval.tables import ContingencyTables
 def count_table(
     asked: Selection, truth: str | None, device: torch.device
 ) -> tuple[int, ContingencyTables | list[Held]]:
-    """The rank of this process, and the tables of the columns of one file against its column ``truth``, of all ranks.
+    """The rank of this process, and the tables of one file's columns against ``truth``, summed over the ranks.
 
-    In place of tables the columns, the truth first, where labels can only be read beside all others of their column.
+    Instead of tables the columns, the truth first, if their labels can only be read column by column.
     """
     (table,), _, _ = open_tables(asked, {} if truth is None else {"--truth": truth})
     if truth is None:
@@ -74,7 +74,7 @@ class _Count:
         """Count every block whose number is ``rank`` modulo ``ranks``.
 
         Raises:
-            WrongKindError: the columns are to be held, all of them.
+            WrongKindError: whole columns must be held.
             ValueError: the file or an option is not as described.
         """
         retain_freed_memory()
@@ -118,10 +118,10 @@ class _Count:
 
 
 def _common_label(option: str, label: str, are_texts: list[bool]) -> Label:
-    """A label of the command line as all columns have it.
+    """A command-line label in the type of all columns.
 
     Raises:
-        WrongKindError: they have it in different ways, or may have.
+        WrongKindError: their types differ, or may differ.
     """
     number, text = whole_number(label), label.strip()
     if number is None and not any(are_texts):
