@@ -106,9 +106,10 @@ def budget(mean: float, entities: int, full: bool) -> tuple[int, int, int]:
     if not full:
         return 200, 2000, 200
     records = entities * mean
-    limits = {300: 2000, 1000: 1000, 6000: 300, 60_000: 100}
-    samples = next((samples for most, samples in limits.items() if records <= most), 40)
-    return samples, min(20_000, max(1000, 10 * samples)), 200 if records <= 6000 else 100
+    limits = {300: 2000, 1000: 1000, 60_000: 300}
+    samples = next((samples for most, samples in limits.items() if records <= most), 150)
+    truths = 500 if records > 60_000 else min(20_000, max(1000, 10 * samples))
+    return samples, truths, 200 if records <= 6000 else 100
 
 
 def samples_of_items(shares: torch.Tensor, items: int, count: int, generator: torch.Generator) -> ContingencyTables:
@@ -150,14 +151,17 @@ def main() -> None:
     cells += [("moved", CHANCE, mean, e) for mean in MEANS for e in ENTITIES]
     if not full:
         cells = [("split", 0.1, 1.5, 200), ("moved", 0.1, 3, 60)]
-    entities = [of_entities(*cell, *budget(*cell[2:], full)) for cell in sorted(cells, key=lambda x: x[2] * x[3])]
+    entities = list[dict[str, Any]]()
+    head = {"environment": timing.environment(), "confidence": CONFIDENCE, "entities": entities}
+    for cell in sorted(cells, key=lambda x: x[2] * x[3]):
+        entities.append(of_entities(*cell, *budget(*cell[2:], full)))
+        timing.save(arguments.output, head)
     if not full and not all(0.85 <= x <= 1 for row in entities for x in row["coverage"].values()):
         raise SystemExit("bootstrap_coverage: expected coverages from .85 to 1")
     count, resamples = (2000, 1000) if full else (20, 100)
     sizes = [50, 200, 1000] if full else [50]
     items = [row for name in POPULATIONS for size in sizes for row in of_items(name, size, count, resamples)]
-    head = {"confidence": CONFIDENCE, "entities": entities, "samples_of_items": count, "items": items}
-    timing.save(arguments.output, {"environment": timing.environment(), **head})
+    timing.save(arguments.output, head | {"samples_of_items": count, "items": items})
 
 
 if __name__ == "__main__":

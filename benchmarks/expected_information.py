@@ -81,7 +81,6 @@ def routes(small: bool) -> list[Route]:
             {"_emi_of_one_reference": as_many_references},
             batch(items // 2, 10, count, one_reference=True),
         ),
-        Route("values of pairs kept", {"MAX_KEPT_SIZES": 0}, batch(500, 10, count, one_reference=False)),
     ]
 
 

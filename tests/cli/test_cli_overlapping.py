@@ -181,6 +181,6 @@ def test_numbers_that_are_written_in_two_ways_are_noted(files, run):
     (files / "truth.tsv").write_text("1\ta\n2\ta\n03\tb\nx\tb\n")
     (files / "one.tsv").write_text("01\ta\n2\ta\n3\tb\ny\tb\n")
     _, said = scored(run, "truth.tsv", "one.tsv")
-    assert "note: 2 items are two each, as names are compared letter by letter: '1' in truth.tsv and '01' in" in said
+    assert "note: 2 items count twice, as names are compared letter by letter: '1' in truth.tsv and '01' in" in said
     _, said = scored(run, "truth.tsv", "truth.tsv")
     assert said == ""

@@ -252,19 +252,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     said = run("score", *by[:5], "--measures", "purity").err
     assert "note: --by: every item has a value of its own in 'id', so each is a group" in said
     # a and b are one partition of the four items that are scored, and two of all six
-    asked = [
-        str(path),
-        "--truth",
-        "t",
-        "--exclude",
-        "id",
-        "--measures",
-        "ari",
-        "--per",
-        "partition",
-        "--format",
-        "json",
-    ]
+    asked = [*by[:3], "--exclude", "id", "--measures", "ari", "--per", "partition", "--format", "json"]
     assert [row["count"] for row in run("score", *asked).json["scores"]] == [1, 1]
     assert [row["count"] for row in run("score", *asked, "--ignore", "z").json["scores"]] == [2]
     path.write_text(path.read_text().replace("z,", ","))
@@ -272,7 +260,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     # what is said of intervals is said of rows that --top hides too
     asked = [str(path), "--truth", "t", "--missing", "ignore", "--exclude", "id", "--measures", "ari", "--top", "1"]
     said = run("score", *asked, "--resamples", "classes", "--confidence-level", "0.9").err
-    assert "note: this is said of all 2 clusterings, also those that --top leaves out" in said
+    assert "note: this is about all 2 clusterings, also those that --top leaves out" in said
 
 
 def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

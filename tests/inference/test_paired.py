@@ -111,6 +111,15 @@ def test_wide_clusterings_are_compared_by_their_filled_cells(drawn: str) -> None
         assert float(record.standard_error) == pytest.approx(float(difference.std()), rel=SIGMAS * 0.08)
 
 
+def test_pairs_of_many_cells_and_of_few(drawn: str) -> None:
+    """Each pair is drawn alone here, without the padding of the others."""
+    true, a, b = np.random.default_rng(0).integers(0, 40, (3, 4000))
+    found = paired_bootstrap(true, a, np.stack([b, true]), ["ari"], 20, rng=0, resample="items")["ari"]
+    alone = paired_bootstrap(true, a, true, ["ari"], 20, rng=0, resample="items")["ari"]
+    assert float(found.low[1]) == pytest.approx(float(alone.low), abs=0.02)
+    assert drawn == "items" or float(found.low[1]) == pytest.approx(float(alone.low), rel=1e-12)
+
+
 def test_items_left_out_of_one_are_left_out_of_both(drawn: str) -> None:
     true, a, b = three_labels(60)
     a[:7], b[5:11] = -1, -1

@@ -131,9 +131,8 @@ def test_a_batch_is_its_tables_to_the_bit(case, monkeypatch):
     whole = expected_mutual_information(a, b).tolist()
     assert whole == [expected_mutual_information(*pair).item() for pair in zip(a, b, strict=True)]
     assert whole[1:] == expected_mutual_information(a[1:], b[1:]).tolist()
-    for name, value in {"PIECE_SIZES": 100, "PIECE_CELLS": 1 << 9, "PIECE_PAIRS": 50, "CPU_PIECE_TERMS": 300}.items():
+    for name, value in {"PIECE_SIZES": 100, "PIECE_CELLS": 1 << 9, "PIECE_PAIRS": 50, "PIECE_TERMS": 300}.items():
         monkeypatch.setattr(expected_mutual_info, name, value)
-    monkeypatch.setattr(expected_mutual_info, "MAX_KEPT_SIZES", 1)
     monkeypatch.setattr(expected_mutual_info, "SMALL_PIECE_TERMS", 16)
     assert whole == expected_mutual_information(a, b).tolist()
     assert whole == [expected_mutual_information(*pair).item() for pair in zip(a, b, strict=True)]
@@ -160,7 +159,7 @@ def test_threads_and_pieces_change_no_bit(n, monkeypatch):
     a, b = sizes_of(10**4, 6, seeded(3)) * (n // 10**4), sizes_of(10**4, 5, seeded(4)) * (n // 10**4)
     before = torch.get_num_threads()
     one = expected_mutual_information(a, b).item()
-    monkeypatch.setattr(expected_mutual_info, "CPU_PIECE_TERMS", 512)
+    monkeypatch.setattr(expected_mutual_info, "PIECE_TERMS", 512)
     monkeypatch.setattr(hypergeometric_means, "PIECE_PAIRS", 3)
     assert one == expected_mutual_information(a, b).item()
     try:

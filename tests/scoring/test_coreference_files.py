@@ -241,7 +241,7 @@ def test_measures_of_common_mentions_say_which_they_see(tmp_path: Path, run: Any
     one, two = {"a": [[0, 1], [8, 9, 10]], "b": [[0, 1]]}, {"a": [[0, 1], [2, 3], [4, 5], [6, 7]], "b": [[0, 1]]}
     files = [str(written(tmp_path, conll(x, 11), f"{i}.conll")) for i, x in enumerate((key, one, two))]
     asked = ["--measures", "pair_f,lea_recall", "--format", "json"]
-    note = "note: pair_f of the mentions that key and response both have, which are not all: see coverage"
+    note = "note: pair_f: of the mentions that key and response both have; see coverage"
     shown = run("score-coreference", *files, *asked, "--per", "document")
     assert note in shown.err
     found = {(row["response"], row["document"], row["measure"]): row["coverage"] for row in shown.json}
@@ -296,7 +296,7 @@ def test_files_of_different_texts(tmp_path: Path, run: Any, error: Any) -> None:
         (one.replace(" x 0)", " x -\n x 0)"), "expected the tokens of .* in '\\(a\\); part 000'.* got 2 and 3"),
     ]:
         assert re.search(message, error("score-coreference", key, str(written(tmp_path, text, "response.conll"))))
-    both, lacks = str(written(tmp_path, one + two, "response.conll")), "key.conll lacks 1 of 2 documents, which count"
+    both, lacks = str(written(tmp_path, one + two, "response.conll")), "key.conll lacks 1 of 2 documents; they count"
     assert f"{lacks} as without mentions there: '(b)'" in run("score-coreference", key, both).err
     shown = run("score-coreference", both, key, "--per", "document")
     assert f"{lacks} as without mentions there: '(b)'" in shown.err

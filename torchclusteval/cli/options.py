@@ -63,7 +63,7 @@ def option(usage: str, text: str, **settings: Any) -> Option:
 
 
 def refuse(arguments: argparse.Namespace, options: Iterable[Option], expected: str) -> None:
-    """Raise where one of these options is given, with what is expected in place of it."""
+    """Raise if one of these options is given; the message says what is expected instead."""
     for one in options:
         name = one.settings.get("dest", one.flags[0].removeprefix("--").replace("-", "_"))
         given = vars(arguments).get(name)
@@ -118,7 +118,7 @@ def draws(text: str) -> int | str:
 
 
 class Once(argparse.Action):
-    """An option with one value, which may be given once; argparse would take the last."""
+    """An option that may be given once; argparse would take the last value."""
 
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         name = "resample" if self.type is draws and isinstance(values, str) else self.dest
@@ -131,7 +131,7 @@ class Once(argparse.Action):
 
 
 def table_width(output: str | None = None) -> int | None:
-    """Columns that a table may take: those of the terminal; None where it goes to a file or to another program."""
+    """Width of the terminal; None for output to a file or to another program."""
     if output is not None:
         return None
     to_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -148,7 +148,7 @@ def print_note(text: str) -> None:
 
 @contextmanager
 def warnings_as_notes(but: str | None = None) -> Iterator[None]:
-    """Print warnings as notes, but those that begin with a text."""
+    """Print warnings as notes, except those that begin with ``but``."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -175,7 +175,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def closest(name: str, known: Iterable[str], other: str = "") -> str:
-    """`` (did you mean ...?)``, or nothing; with another hint for where no name is close, names are quoted."""
+    """`` (did you mean ...?)``, else `` (other)`` or nothing; with ``other``, names are quoted."""
     close = get_close_matches(name, list(known), 3, 0.5 if other else 0.6)
     hint = f"did you mean {' or '.join(map(repr, close) if other else close)}?" if close else other
     return f" ({hint})" if hint else ""

@@ -18,7 +18,7 @@ _MIN_NAME_WIDTH = 12
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of values: in the order of the columns, or by their names, where a cell that a row lacks is blank."""
+    """Rows of values, in the order of the columns or by their names; a cell that a row lacks is blank."""
 
     columns: Sequence[str]
     rows: Sequence[Mapping[str, Any] | Sequence[Any]]
@@ -39,9 +39,9 @@ def render(
     title: str = "",
     csv_table: Table | None = None,
 ) -> str:
-    """Tables, by their key in JSON, in the format that is asked for.
+    """Tables in the format asked for.
 
-    JSON has ``head`` before them, text the line ``title`` above them; CSV holds ``csv_table``, or the last one.
+    JSON has ``head``, then the tables by key; text the line ``title`` above them; CSV ``csv_table``, or the last table.
     """
     if arguments.format == "json":
         return as_json({**head, **{key: table.rows for key, table in tables.items()}})
@@ -80,8 +80,8 @@ def as_csv(table: Table) -> str:
 def as_text(table: Table, width: int | None = None, form: str = "table", *, whole_names: bool = False) -> str:
     """Text for people, in lines of at most ``width`` characters, or Markdown.
 
-    Headers are wrapped, then columns go to further blocks, each of which begins with the names of the rows. Names
-    longer than half of the width lose their middle, or with ``whole_names`` those that leave no room for a column.
+    Headers are wrapped, then further columns go below, with the names of the rows again. Names longer than half of
+    the width lose their middle; with ``whole_names`` only if no column would fit.
     """
     lines = [[*map(printable, table.columns)]]
     lines += [[_cell(value, table.number) for value in row] for row in table.cells()]

@@ -414,7 +414,8 @@ class _ThreeWayCells(CellResampler):
 def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tensor:
     """Counts of the two-way cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
     sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
-    return sums.scatter_add_(-1, positions.expand(counts.shape), counts)
+    own = positions[:, : counts.shape[-1]]  # draws of one pair have no padding
+    return sums.scatter_add_(-1, own.expand(counts.shape), counts)
 
 
 def _item_resampler(pairs: _Pairs, cells: _ThreeWayCells) -> ItemResampler | None:

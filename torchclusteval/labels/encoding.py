@@ -27,8 +27,7 @@ from torchclusteval.labels.sources import Names
 
 _SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
 _FEW_LABELS = 1 << 17  # so many stay in the cache between the search for their range and counting
-_FEW_ITEMS = 1 << 10  # in short rows padding costs more
-_SAMPLED_LABELS = 1 << 12
+_SAMPLED_LABELS = 1 << 12  # at least one of each row: in short rows padding costs more
 _MOST_GUESSED_CELLS = 1 << 15  # tables of more are not counted in narrow types
 
 
@@ -71,9 +70,7 @@ class EncodedPair:
     n_items: int
     mask: Tensor | None  # (*some_batch, N) bool: items that count; None: all
     weights: Tensor | None  # (*some_batch, N) int64 or float64
-    codes_in_range: (
-        bool | None
-    )  # False: codes outside their range are possible, and excluded; None: the range is a guess
+    codes_in_range: bool | None  # False: codes out of range are possible, and excluded; None: the range is a guess
     n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them are in the table
     item_shape: tuple[int, ...] | None = None  # of the items before they were flattened; None: (N,)
     names: Names | None = None  # (B,) of the clusterings, where they are known
@@ -112,7 +109,9 @@ def encode(
     in_range = options.validate or sizes == (None, None)
     ends: list[tuple[int, int] | None] = [None, None]
     if guess and in_range and pair.weights is None and all(x is None for x in kept):
-        ends = _likely_ends(classes, clusters, pair.shape)
+        rows, columns = (side.likely_size(pair.shape) for side in (classes, clusters))
+        if 0 < rows * columns <= min(_MOST_GUESSED_CELLS, pair.shape[-1] // 4):  # few more cells are little work
+            ends = [(0, rows - 1), (0, columns - 1)]
     guessed = ends[0] is not None
     if not guessed and (options.validate or None in sizes):
         ends = bounds_of_both(pair.true.values, pair.pred.values)
@@ -150,15 +149,6 @@ def encode(
     )
 
 
-def _likely_ends(true: "_Side", pred: "_Side", shape: tuple[int, ...]) -> list[tuple[int, int] | None]:
-    """Range of the codes of each side as a sample suggests, for many labels of few groups; else None."""
-    if math.prod(shape) > _FEW_LABELS and shape[-1] > _FEW_ITEMS and not torch.compiler.is_compiling():
-        rows, columns = (side.likely_size() for side in (true, pred))
-        if 0 < rows * columns <= min(_MOST_GUESSED_CELLS, shape[-1] // 4):  # few more cells are little work
-            return [(0, rows - 1), (0, columns - 1)]
-    return [None, None]
-
-
 class _Side(NamedTuple):
     """One side's labels, and how they become codes."""
 
@@ -169,13 +159,13 @@ class _Side(NamedTuple):
     size_name: str
     absent_name: str
 
-    def likely_size(self) -> int:
-        """The size; else a power of two above a sample of labels, or 0: one is negative, or all are soon read."""
+    def likely_size(self, shape: tuple[int, ...]) -> int:
+        """The size; else a power of two above a sample of many labels; 0: all of them must be read."""
         x = self.ids.values
-        if self.size is not None:
-            return int(self.size)
-        if not x.is_cpu or x.element_size() < 4 or self.ids.vocabulary is not None:
+        if math.prod(shape) <= _FEW_LABELS or shape[-1] <= _SAMPLED_LABELS or torch.compiler.is_compiling():
             return 0
+        if self.size is not None or not x.is_cpu or x.element_size() < 4 or self.ids.vocabulary is not None:
+            return int(self.size or 0)
         highest = int(np.bitwise_or.reduce(x.numpy()[..., :: max(1, x.numel() // _SAMPLED_LABELS)], None))
         return 0 if highest < 0 else 1 << highest.bit_length()
 

@@ -35,11 +35,7 @@ class ItemGroups:
 
 
 def read_groups(options: LabelOptions, pair: EncodedPair) -> ItemGroups:
-    """Number the groups of the items of a pair; an id that the mask excludes everywhere is no group.
-
-    Raises:
-        ValueError: ids are not as ``ContingencyTables.from_labels`` describes.
-    """
+    """Number the groups of the items of a pair; an id that the mask excludes everywhere is no group."""
     num_groups, mask = options.num_groups, pair.user_mask
     ids = _read(options.by, pair, mask, options.validate)
     kept = None if mask is None else restrict(mask, ids.values.shape)

@@ -111,10 +111,7 @@ def read_integers(
     """Labels of any accepted type as integers; the way in for every function of one side of labels.
 
     ``remedy``: what an error says to do about missing labels; None: they are marked, not refused.
-
-    Raises:
-        ValueError: labels are missing, or no label kind fits: fractions, numbers that a type no longer tells apart,
-            rows of unequal length ...
+    Raise where no label kind fits: fractions, numbers that a type no longer tells apart, rows of unequal length ...
     """
     source = read_labels(labels, name)
     ids = to_integers(source, name, device)
@@ -129,11 +126,7 @@ def read_integers(
 def to_integers(
     source: LabelSource, name: str, device: torch.device, *, validate: bool = True, mask: Tensor | None = None
 ) -> IntegerLabels:
-    """The labels of a source as integers on ``device``; the labels of masked items may be anything.
-
-    Raises:
-        ValueError: no label kind fits. Missing labels are marked, not refused.
-    """
+    """The labels of a source as integers on ``device``, missing ones marked; those of masked items may be anything."""
     if source.columns is not None:
         return _stacked(source, name, device, validate, mask)
     values = source.values

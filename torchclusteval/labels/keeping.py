@@ -29,8 +29,7 @@ class KeptItems(NamedTuple):
 def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: bool = False) -> KeptItems:
     """Which items count; with ``margins``, those that one side alone groups are kept too, with ``void`` ignored ones.
 
-    Raises:
-        ValueError: a label that counts is missing, or an option is a label of another kind than the labels.
+    Raise where a label that counts is missing, or an option is a label of another kind than the labels.
     """
     true, pred = pair.true, pair.pred
     if options is DEFAULTS and true.missing is None and pred.missing is None:

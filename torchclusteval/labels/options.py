@@ -96,12 +96,7 @@ class LabelOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> "LabelOptions":
-        """The options with these names.
-
-        Raises:
-            TypeError: a name is none of those of ``from_labels``, or among ``without``.
-            ValueError: an option is not as described.
-        """
+        """The options with these names; a TypeError on names that ``from_labels`` lacks, or among ``without``."""
         if not options:
             return DEFAULTS
         if not options.keys() <= _NAMES or without:

@@ -32,11 +32,7 @@ class LabelPair(NamedTuple):
 
 
 def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair:
-    """Read both sides, mask and weights.
-
-    Raises:
-        ValueError: they are not as ``ContingencyTables.from_labels`` describes, or do not fit together.
-    """
+    """Read both sides, mask and weights; raise where they are not as described, or do not fit together."""
     if options is DEFAULTS:
         one, other = _plain(labels_true), _plain(labels_pred)
         if one is not None and other is not None and other.shape[-1:] == one.shape:

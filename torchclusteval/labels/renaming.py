@@ -18,9 +18,7 @@ def find_groups(
     """The group that each label ``(*batch, N)`` means, int64; -1 where no group has the label, or there is none.
 
     ``groups``: the label of each, ``(size,)`` or ``(*batch, size)``; None: its number. ``gaps``: labels may be missing.
-
-    Raises:
-        ValueError: labels are not as described, or do not fit ``batch_shape``, that of the tables with these groups.
+    Raise where labels are not as described, or do not fit ``batch_shape``, that of the tables with these groups.
     """
     own = read_integers(labels, "labels_pred", device, None if gaps else "drop these items, or give them one by fill=")
     found = _group_of(own, groups, batch_shape, size)
@@ -74,11 +72,7 @@ def as_array(groups: GroupLabels | None, size: int) -> np.ndarray:
 
 
 def new_labels(used: np.ndarray, count: int) -> np.ndarray:
-    """``(count,)`` labels that are none of these: the numbers after the largest one, or ``new 1``, ``new 2`` ...
-
-    Raises:
-        ValueError: there are no 64-bit numbers after the largest one.
-    """
+    """``(count,)`` labels that are none of these: 64-bit numbers after the largest one, or ``new 1``, ``new 2`` ..."""
     if used.dtype.kind == "O":
         known = set(used.tolist())
         names = (f"new {k}" for k in range(1, count + len(known) + 1))
@@ -96,9 +90,7 @@ def names_of_groups(
     """The class label of each cluster of a table, and another one for clusters without a class.
 
     ``partner`` is the class of each cluster, ``(C,)``, -1 for none; ``filled`` are the clusters with items, ``(C,)``.
-
-    Raises:
-        ValueError: ``"keep"``, and a cluster without a class has the label of a class.
+    ``"keep"`` refuses a cluster without a class that has the label of a class.
     """
     keeps = unmatched == "keep" and fill is None
     if keeps and classes.dtype.kind != clusters.dtype.kind:

@@ -12,11 +12,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def item_shape(shapes: Shapes, dims: int) -> tuple[int, ...]:
-    """The dimensions of the items, which are the same for all arguments.
-
-    Raises:
-        ValueError: they are not.
-    """
+    """The dimensions of the items; raise where they are not the same for all arguments."""
     short = next((name for name, shape in shapes.items() if len(shape) < dims), None)
     ends = {name: shape[-dims:] for name, shape in shapes.items()}
     if short is not None or len(set(ends.values())) > 1:
@@ -27,11 +23,7 @@ def item_shape(shapes: Shapes, dims: int) -> tuple[int, ...]:
 
 
 def joint_shape(shapes: Shapes, *, meant: bool) -> tuple[int, ...]:
-    """The shape ``(*batch, N)`` that all arguments broadcast to.
-
-    Raises:
-        ValueError: shapes do not fit, or many clusterings have one item each, which is not ``meant``.
-    """
+    """The joint shape ``(*batch, N)``; raise if there is none, or clusterings of one item each are not ``meant``."""
     true, pred = shapes["labels_true"], shapes["labels_pred"]
     n = true[-1]
     if len(shapes) == 2 and true == pred and len(true) == 1:
@@ -85,10 +77,9 @@ def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
 
 
 def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
-    """Raise where pandas indexes (None: of no pandas object) say that items of one position are not the same.
+    """Raise where pandas indexes say that items of one position are not the same; None: of no pandas object.
 
-    Raises:
-        ValueError: indexes hold the same labels in another order, or other labels and neither is 0..N-1.
+    They then hold the same labels in another order, or other labels and neither is 0..N-1.
     """
     known: list[tuple[str, Any]] = []  # different ones
     for name, index in indexes:
@@ -116,9 +107,7 @@ def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> A
     """Values of a mapping or of a pandas Series by its index, in the order of ``labels``; all else as it is.
 
     An index 0 .. N - 1 is none, unless these are the labels. ``each`` is what is expected: "a weight for each class".
-
-    Raises:
-        ValueError: a label has no value or several, or there are no labels.
+    Raise where a label has no value or several, or there are no labels.
     """
     index = pandas_index(x)
     if index is not None and hasattr(x, "columns"):
@@ -137,11 +126,7 @@ def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> A
 
 
 def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...]) -> Names | None:
-    """The names of the clusterings of a batch.
-
-    Raises:
-        ValueError: both sides have the same names in another order.
-    """
+    """The names of the clusterings of a batch; raise where both sides have the same ones in another order."""
     given = [source.names for source in (pred, true) if source.names is not None]
     if len(given) == 2 and given[0] != given[1] and len(given[0]) > 1 and set(given[0]) == set(given[1]):
         raise ValueError("labels_pred: expected the names of labels_true; got the same names in another order")

@@ -54,9 +54,7 @@ def read_spelled(
     """The text in cells that are places among spellings, in any order; -1 and None are missing.
 
     ``missing``: spellings of missing labels, which count between blanks too.
-
-    Raises:
-        BadSpellingError: a cell holds no label.
+    A cell that holds no label is a ``BadSpellingError``.
     """
     texts = [None if x is None else _read_text(x, missing) for x in spellings]
     return replace(indexed(codes, texts, in_order=True), has_order=has_order)
@@ -73,11 +71,7 @@ def _read_text(spelling: str, missing: frozenset[str]) -> str | None:
 
 
 def numbers_or_text(column: LabelSource) -> LabelSource:
-    """All labels of a column: whole numbers where each of them spells a number, else text in its natural order.
-
-    Raises:
-        BadSpellingError: all are numbers, and one is not whole.
-    """
+    """All labels of a column: whole numbers where each spells a number (a fraction raises), else ordered text."""
     if column.vocabulary is None:
         return column
     gaps, values, words = column.missing, np.asarray(column.values), column.vocabulary.tolist()

@@ -14,11 +14,10 @@ Three facts make this exact and fast:
   the window (:mod:`torchclusteval.measures.hypergeometric_means`);
 * windows of groups of at most half of the items begin at ``M = 0``, so that all pairs share their logarithms. In the
   other windows, where little may be uncertain, the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]``
-  is added in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
+  is added in closed form.
 
 Up to `FEW_ITEMS` items the products run over the whole support, which needs fewer calls than a window; which way is
-taken depends on the pair and ``n`` alone. Lists of pairs of sizes are prepared on the host; windows of more items run
-on the device of the sizes.
+taken depends on the pair and ``n`` alone. Pairs of sizes are worked out on the host.
 
 A pair of sizes has one value whatever batch it sits in: terms outside its own window are exact zeros, and sums
 add rows of terms in order, so that zeros at the end change no bit.
@@ -42,17 +41,15 @@ from torchclusteval.measures.hypergeometric_means import HOST_MEAN, large_means,
 
 Array: TypeAlias = NDArray[np.float64]
 
-_HOST = torch.device("cpu")
-
 LEAST_THINNED = 40.0  # variance from which every fourth term will do, to exp(-40)
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
-CPU_PIECE_TERMS = 1 << 16  # arrays of them stay in the cache
-DEVICE_PIECE_TERMS = 1 << 21
-SMALL_PIECE_TERMS = 1 << 14  # window terms that cost about as much as the calls of one more piece
+PIECE_TERMS = 1 << 16  # arrays of them stay in the cache
+SMALL_PIECE_TERMS = (
+    1 << 14
+)  # window terms that cost about as much as the calls of one more piece; a quarter of supports
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
-MAX_KEPT_SIZES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FIRST_WEIGHT = 1e-200  # the largest is then below 1e200
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
@@ -133,7 +130,7 @@ def _emi_of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     if n <= FEW_ITEMS and min(sizes) > 0 and max(sizes) < n:  # known without arrays
         value = _of_few_items(a, b, float(n))
     else:
-        value = _emi_of_size_pairs(a, b, np.array([n], np.float64), class_sizes.device)
+        value = _emi_of_size_pairs(a, b, np.array([n], np.float64))
     value = value.reshape(pairs.shape[1:])
     if len(clusters) > len(cluster_code):
         value = value.take([cluster_code[size] for size in clusters], 0)
@@ -163,15 +160,13 @@ def _emi_of_many_references(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Ten
     keys, codes = _distinct(sizes + total_code[:, None] * radix)
     size, total = keys % radix, totals[keys // radix]
     class_code, cluster_code = codes[:, None, :n_classes], codes[:, n_classes:, None]
-    shape = (len(size) ** 2,) if len(size) <= MAX_KEPT_SIZES else (0,)
-    known = torch.full(shape, torch.nan, dtype=torch.float64, device=n.device)
     step = max(1, PIECE_CELLS // (n_classes * n_clusters))
     values = []
     for at in range(0, tables, step):
         part = slice(at, at + step)
         low = torch.minimum(class_code[part], cluster_code[part])
         pair = torch.maximum(class_code[part], cluster_code[part]).add_(low, alpha=len(size))
-        cells = _look_up(pair, size, total, known)  # (tables, C, R)
+        cells = _look_up(pair, size, total)  # (tables, C, R)
         class_multiplicity = None if classes.multiplicity is None else classes.multiplicity[part, None]
         by_cluster = sum_padding_invariant(cells if class_multiplicity is None else cells * class_multiplicity)
         cluster_multiplicity = None if clusters.multiplicity is None else clusters.multiplicity[part]
@@ -190,26 +185,11 @@ def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(np.flatnonzero(occurs)), torch.from_numpy((occurs.cumsum() - 1).take(keys.numpy()))
 
 
-def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor:
-    """Values at ``pair = low * len(size) + high``; ``known`` (nan: not yet) is filled on the way."""
-
-    def work_out(pairs: Tensor) -> Tensor:
-        parts = [(part // len(size), part % len(size)) for part in pairs.split(PIECE_PAIRS)]
-        return torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts])
-
-    if not len(known):
-        distinct, code = torch.unique(pair, return_inverse=True)
-        return _values_at(work_out(distinct), code)
-    asked = torch.zeros_like(known, dtype=torch.bool)
-    if asked.is_cpu:
-        asked.numpy()[pair.numpy()] = True
-    else:
-        asked[pair] = True
-    pairs = asked.nonzero().squeeze(-1)
-    pairs = pairs[known[pairs].isnan()]
-    if len(pairs):
-        known[pairs] = work_out(pairs)
-    return _values_at(known, pair)
+def _look_up(pair: Tensor, size: Tensor, total: Tensor) -> Tensor:
+    """Values at ``pair = low * len(size) + high``."""
+    distinct, code = _distinct(pair)
+    parts = [(part // len(size), part % len(size)) for part in distinct.split(PIECE_PAIRS)]
+    return _values_at(torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts]), code)
 
 
 def _values_at(x: Tensor, places: Tensor) -> Tensor:
@@ -227,11 +207,11 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     """
     size_a, size_b = (x.cpu().numpy() for x in torch.broadcast_tensors(a, b))
     lists = size_a.ravel().astype(np.float64), size_b.ravel().astype(np.float64)
-    value = _emi_of_size_pairs(*lists, n.cpu().numpy().astype(np.float64), a.device)
+    value = _emi_of_size_pairs(*lists, n.cpu().numpy().astype(np.float64))
     return torch.from_numpy(value.reshape(size_a.shape)).to(a.device)
 
 
-def _emi_of_size_pairs(a: Array, b: Array, n: Array, device: torch.device) -> Array:
+def _emi_of_size_pairs(a: Array, b: Array, n: Array) -> Array:
     """``(P,)`` values of pairs of sizes ``(P,)`` and ``n`` ``(P,)`` or ``(1,)``; symmetric to the bit."""
     largest, few = np.maximum(a, b), n <= FEW_ITEMS
     ways = np.zeros(len(a), np.int64)
@@ -242,55 +222,50 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array, device: torch.device) -> Ar
     ways[(a * b == 0) | (largest >= n)] = 5
     chosen = np.flatnonzero(np.bincount(ways))
     if len(chosen) == 1:
-        return _WAYS[chosen[0]](a, b, n, device)
+        return _WAYS[chosen[0]](a, b, n)
     value = np.empty_like(a)
     for way in chosen:
         at = np.flatnonzero(ways == way)
-        value[at] = _WAYS[way](a[at], b[at], n if len(n) == 1 else n[at], device)
+        value[at] = _WAYS[way](a[at], b[at], n if len(n) == 1 else n[at])
     return value
 
 
-def _of_few_items(a: Array, b: Array, n: Array | float, device: torch.device = _HOST) -> Array:
+def _of_few_items(a: Array, b: Array, n: Array | float) -> Array:
     """Values of pairs of sizes below ``n``, none of them 0, by sums over the whole support."""
     area, least = a * b, a + b - (n + 1)
     first = np.maximum(least, 0)
     columns = [a, b, least, first, n / area]
-    return _narrow_means(_means, columns, np.minimum(a, b) - first, _HOST) * (area / (n * n))
+    return _narrow_means(_means, columns, np.minimum(a, b) - first, SMALL_PIECE_TERMS // 4) * (area / (n * n))
 
 
-def _of_halves(step: int, a: Array, b: Array, n: Array, device: torch.device) -> Array:
+def _of_halves(step: int, a: Array, b: Array, n: Array) -> Array:
     """Values of pairs of sizes of at most half of the items, by every ``step``-th term of windows from 0 on."""
     area = a * b
     terms = np.ceil(np.minimum(np.minimum(a, b), np.floor(area / (n + 1)) + _reach(a, b, n) + 1) / step)
     columns = [a, b, a + b - (n + 1), np.log(area / n), terms]
-    return _narrow_means(partial(_means_from_zero, step), columns, terms, device) * (area / (n * n))
+    return _narrow_means(partial(_means_from_zero, step), columns, terms, SMALL_PIECE_TERMS) * (area / (n * n))
 
 
-def _of_windows(a: Array, b: Array, n: Array, device: torch.device) -> Array:
+def _of_windows(a: Array, b: Array, n: Array) -> Array:
     area, least = a * b, a + b - (n + 1)
     mode, reach = np.floor(area / (n + 1)), _reach(a, b, n)
     first = np.maximum(np.maximum(least, 0), mode - reach)
     terms = np.minimum(np.minimum(a, b), mode + reach + 1) - first
-    centred = (area >= n).astype(np.float64)
-    mean = _narrow_means(_means, [a, b, least, first, n / area, terms, centred], terms, device)
-    return mean * (area / (n * n)) + centred * ((n - a) * (n - b)) / (n * n * (n - 1))
+    mean = _narrow_means(_means, [a, b, least, first, n / area, terms], terms, SMALL_PIECE_TERMS)
+    return mean * (area / (n * n)) + (n - a) * (n - b) / (n * n * (n - 1))
 
 
-def _of_large_means(a: Array, b: Array, n: Array, device: torch.device) -> Array:
-    return large_means(a, b, n) * (a * b / (n * n))
-
-
-def _certain(a: Array, b: Array, n: Array, device: torch.device) -> Array:
+def _certain(a: Array, b: Array, n: Array) -> Array:
     """Values of padding, and of a group of all items, which tells nothing."""
     return np.where(n + a * b > 0, 0.0, np.nan)
 
 
-_WAYS: tuple[Callable[[Array, Array, Array, torch.device], Array], ...] = (
+_WAYS: tuple[Callable[[Array, Array, Array], Array], ...] = (
     _of_few_items,
     partial(_of_halves, 4),
     partial(_of_halves, 1),
     _of_windows,
-    _of_large_means,
+    large_means,
     _certain,
 )
 
@@ -308,75 +283,60 @@ def _reach(a: Array, b: Array, n: Array) -> Array:
     return np.floor(tight + 2)  # mean and mode are less than one apart
 
 
-def _narrow_means(mean: Any, columns: list[Array], terms: Array, device: torch.device) -> Array:
+def _narrow_means(mean: Callable[..., Array], columns: list[Array], terms: Array, small: int) -> Array:
     """Means ``(P,)`` by a function of a width and columns, in pieces of about equal numbers of terms."""
-    on_host, width = device.type == "cpu", int(terms.max())
-    if on_host and len(terms) * width <= SMALL_PIECE_TERMS:
+    width = int(terms.max())
+    if len(terms) * width <= small:
         return mean(width, *columns)
     retain_freed_memory()
     order = np.argsort(terms, kind="stable")
     ordered = np.stack(columns)[:, order]
     means = np.empty_like(terms)
-    for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE_TERMS if on_host else DEVICE_PIECE_TERMS):
-        part = ordered[:, start:end]
-        value = mean(width, *part) if on_host else mean(width, *torch.from_numpy(part).to(device)).cpu().numpy()
-        means[order[start:end]] = value
+    for start, end, width in _pieces(terms[order].tolist(), small):
+        means[order[start:end]] = mean(width, *ordered[:, start:end])
     return means
 
 
-def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
+def _pieces(lengths: list[float], small: int) -> Iterator[tuple[int, int, int]]:
     """Ranges of ascending lengths worked out at one width."""
     end = len(lengths)
     while end:
         width = int(lengths[end - 1])
-        start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE_TERMS // width, end - 1)
-        start = max(start, 0, end - max(1, limit // width))
+        start = min(bisect_left(lengths, 0.75 * width), end - small // width, end - 1)
+        start = max(start, 0, end - max(1, PIECE_TERMS // width))
         yield start, end, width
         end = start
 
 
-def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms: Any = None, centred: Any = 0.0) -> Any:
-    """Means ``(P,)`` of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on; arrays or tensors.
-
-    Without ``terms`` all values of M count.
-    """
-    xp, k = _rows(width, a)
-    d = m = first + k  # (width, P)
-    weight = _weights(xp, k, m, a, b, least, terms)
+def _means(
+    width: int, a: Array, b: Array, least: Array, first: Array, rate: Array, terms: Array | None = None
+) -> Array:
+    """Means ``(P,)`` of ``log(1 + d) - d`` over ``terms`` values of M from ``first`` on, or ``log(1 + d)`` over all."""
+    k = np.arange(float(width))[:, None]
+    m = first + k  # (width, P)
+    weight = _weights(k, m, a, b, least, terms)
     if terms is None:
-        d += 1
-        d *= rate
-        summand = np.log(d, out=d)
-    else:
-        d *= rate
-        d += rate - 1
-        summand = xp.log1p(d)
-        d *= centred
-        summand -= d
-    return _mean(xp, summand, weight)
+        m += 1
+        m *= rate
+        return _mean(np.log(m, out=m), weight)
+    m *= rate
+    m += rate - 1
+    return _mean(np.log1p(m) - m, weight)
 
 
-def _means_from_zero(step: int, width: int, a: Any, b: Any, least: Any, log_mean: Any, terms: Any) -> Any:
+def _means_from_zero(step: int, width: int, a: Array, b: Array, least: Array, log_mean: Array, terms: Array) -> Array:
     """Means ``(P,)`` of ``log(M + 1) - log_mean`` over ``terms`` values of M from 0 on.
 
     One logarithm a row serves all pairs. Every fourth value gives the same mean where the variance v is large: M is a
     sum of independent indicators, so that its characteristic function at a quarter of a turn, which is what that adds,
     is below exp(-v).
     """
-    xp, k = _rows(width, a)
-    k *= step
-    return _mean(xp, xp.log(k + 1) - log_mean, _weights(xp, k, k, a, b, least, terms, step))
+    k = np.arange(0.0, step * width, step)[:, None]
+    return _mean(np.log(k + 1) - log_mean, _weights(k, k, a, b, least, step * terms, step))
 
 
-def _rows(width: int, like: Any) -> tuple[Any, Any]:
-    """NumPy or torch, and the numbers of rows ``(width, 1)``."""
-    if isinstance(like, np.ndarray):
-        return np, np.arange(float(width))[:, None]
-    return torch, torch.arange(width, dtype=like.dtype, device=like.device)[:, None]
-
-
-def _weights(xp: Any, k: Any, m: Any, a: Any, b: Any, least: Any, terms: Any, step: int = 1) -> Any:
-    """Probabilities of ``m`` relative to the first row, ``(width, P)``.
+def _weights(k: Array, m: Array, a: Array, b: Array, least: Array, end: Array | None, step: int = 1) -> Array:
+    """Probabilities of ``m`` relative to the first row, ``(width, P)``, of rows ``k`` below ``end``.
 
     The ratio of neighbours is 0 beyond the last value of M. Nothing in rows beyond the last term changes a bit.
     """
@@ -385,34 +345,26 @@ def _weights(xp: Any, k: Any, m: Any, a: Any, b: Any, least: Any, terms: Any, st
     ratio = _falling(a, m, step)
     ratio *= _falling(b, m, step)
     ratio /= below
-    ratio[0] = 1 if terms is None else FIRST_WEIGHT
-    if terms is None:
+    ratio[0] = 1 if end is None else FIRST_WEIGHT
+    if end is None:
         return np.multiply.accumulate(ratio, 0, out=ratio)
-    some = int(terms.min())
-    ratio[some:] *= k[some:] < step * terms
-    return _running_products(ratio) if xp is np else torch.cumprod(ratio, 0)
+    ratio *= k < end
+    for i in range(1, min(16, len(ratio))):  # products of sixteen rows, then of all: NumPy goes column by column
+        ratio[i::16] *= ratio[i - 1 :: 16][: len(ratio[i::16])]
+    for start in range(16, len(ratio), 16):
+        ratio[start : start + 16] *= ratio[start - 1]
+    return ratio
 
 
-def _falling(x: Any, m: Any, step: int) -> Any:
-    """The product of ``x - m`` and the next larger numbers, ``step`` in all: 1, or an even number."""
-    result = (x + (step - 1) / 2) - m
-    if step > 1:
-        square, result = result * result, 1.0
-        for half in range(1, step, 2):
-            result = (square - half * half / 4) * result
-    return result
+def _falling(x: Any, m: Array, step: int) -> Array:
+    """The product of ``x - m`` and the next larger numbers, ``step`` in all: one, or four."""
+    if step == 1:
+        return np.subtract(x, m)
+    square = np.square((x + 1.5) - m)
+    return (square - 0.25) * (square - 2.25)
 
 
-def _running_products(x: Array) -> Array:
-    """Products of each row with all before it, in place: of sixteen rows, then of all; NumPy goes column by column."""
-    for i in range(1, min(16, len(x))):
-        x[i::16] *= x[i - 1 :: 16][: len(x[i::16])]
-    for start in range(16, len(x), 16):
-        x[start : start + 16] *= x[start - 1]
-    return x
-
-
-def _mean(xp: Any, values: Any, weight: Any) -> Any:
-    sums = xp.concatenate((values * weight, weight), 1).sum(0)  # row by row, unlike NumPy's sums of a single column
+def _mean(values: Array, weight: Array) -> Array:
+    sums = np.concatenate((values * weight, weight), 1).sum(0)  # row by row, unlike sums of a single column
     half = weight.shape[1]
     return sums[:half] / sums[half:]

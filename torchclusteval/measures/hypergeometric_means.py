@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def large_means(a: Array, b: Array, n: Array) -> Array:
-    """Means ``(P,)`` of ``log((M + 1) n / (a b))`` where that of ``M`` is at least ``HOST_MEAN``.
+    """Means of ``log((M + 1) n / (a b))`` times ``a b / n^2``, ``(P,)``, where that of ``M`` is at least ``HOST_MEAN``.
 
     Sizes of classes and clusters are ``(P,)``, items ``(P,)`` or ``(1,)``. The error is below 4e-14 of the mean of
     absolute logarithms.
@@ -26,7 +26,7 @@ def large_means(a: Array, b: Array, n: Array) -> Array:
         part = slice(at, at + PIECE_PAIRS)
         items = float(n[0]) if len(n) == 1 else n[part]
         result[part] = mean_by_moments(a[part], b[part], items, *HOST_MOMENTS, np)
-    return result
+    return result * (a * b / (n * n))
 
 
 def moments(a: Any, b: Any, n: Any) -> tuple[Any, Any]:

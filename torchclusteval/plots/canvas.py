@@ -153,7 +153,7 @@ def keep_texts(axes: Any, kept: Sequence[int]) -> None:
 
 
 def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size: tuple[float, float]) -> None:
-    """A bar of colours above axes of this size, its two ends, and a text beside it."""
+    """A bar of colours above axes of this size, its two ends, and a text next to it."""
     width, height = size
     wide = min(60.0, 0.5 * width)
     inset = axes.inset_axes((0, 1 + 8 / height, wide / width, 7 / height))

@@ -129,7 +129,7 @@ def _draw_bands(
 def _label_groups(
     axes: Any, layer: Layer, at: tuple[float, float, bool], centres: Array, line: float, limit: float, size: float
 ) -> None:
-    """Labels beside groups, moved apart where these are small; where all have no room, the largest have.
+    """Labels next to groups, moved apart if groups are small; without room for all, the largest have one.
 
     ``at``: edge of the groups, one point away from it, and whether labels stand outside, with a line to their group.
     """

@@ -26,7 +26,7 @@ _BAR, _TREE = 34.0, 54.0  # longest bar of a margin, width of a tree
 
 
 class _HeatMap:
-    """A matrix in colours, names beside its rows and below its columns."""
+    """A matrix in colours, names next to its rows and below its columns."""
 
     def __init__(
         self, ax: Any, matrix: Array, names: Sequence[Sequence[str]], cell: tuple[float, float], **colours: Any
@@ -285,7 +285,7 @@ def _value(x: float) -> str:
 
 
 def _draw_tree(axes: Any, merges: Array) -> None:
-    """The tree beside the matrix; the root is furthest from it."""
+    """The tree next to the matrix; the root is furthest from it."""
     from scipy.cluster.hierarchy import dendrogram
 
     tree = dendrogram(merges, no_plot=True)

@@ -188,7 +188,7 @@ def _name_best(axes: "Axes", series: Series, width: float) -> None:
 def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> "Axes":
     """The mean Jaccard index of each cluster over runs, the most stable first, with the middle 90 % of the runs.
 
-    Points are blue from .75 (stable), grey from .6, and open orange below (not to be trusted); beside them stands how
+    Points are blue from .75 (stable), grey from .6, and open orange below (not to be trusted); next to them stands how
     many runs recovered the cluster.
 
     Args:

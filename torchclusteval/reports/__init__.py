@@ -86,15 +86,14 @@ def report(
     """Rank clusterings, test the differences from the best, show where it is weak and which of its clusters hold.
 
     Args:
-        labels_true: ``(N,)`` classes; None: there is no truth, and clusterings are ranked by their agreement.
+        labels_true: ``(N,)`` classes; None: no truth; clusterings are ranked by their agreement.
         labels_pred: ``(B, N)`` clusters; a data frame or a mapping names the clusterings.
         measures: as in ``evaluate``.
         by: ``(N,)`` ids of groups of items (documents, donors), each scored by itself.
         sort: the measure that ranks, by name or your own; by default ``ami_arithmetic``, or the first with a direction;
             without a truth ``adjusted_rand``, of their agreement.
         title: of the page.
-        n_resamples: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
-            more, and take them.
+        n_resamples: least number of draws of the items (groups of items); comparisons of many clusterings take more.
         confidence_level: of intervals; one minus this is the level of the tests, after Holm's correction.
         rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
         resample: what is drawn where there are no groups, ``"items"`` or ``"classes"``, as in ``bootstrap``.
@@ -102,9 +101,8 @@ def report(
             ``ContingencyTables.from_labels``.
 
     Returns:
-        The report. ``to_html(path)`` writes one page that needs no network and no script to be read; ``evidence`` holds
-        the results. Of many clusterings 200 have intervals; differences, agreement and stability are those of the 60
-        best.
+        The report. ``to_html(path)`` writes one page that needs neither network nor scripts; ``evidence`` holds the
+        results: intervals of the 200 best clusterings; differences, agreement and stability of the 60 best.
 
     Raises:
         ValueError: labels or options are not as described.

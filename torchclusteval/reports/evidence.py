@@ -51,7 +51,7 @@ class Labelling:
         return ContingencyTables.from_labels(true, pred, by=self.groups, mask=mask, item_dims=1, **sizes)
 
     def apart(self) -> "Labelling":
-        """The same with the clusters of different groups of items as different clusters."""
+        """The same, with clusters of different groups of items kept apart."""
         if self.groups is None:
             return self
         codes, names = [], []
@@ -157,7 +157,7 @@ def _order(values: Tensor, lead: Measure) -> list[int]:
 
 
 def agreement_measure(lead: Measure) -> Measure:
-    """The measure of agreement: the lead, if it does not change when the sides are exchanged."""
+    """The measure of agreement: the lead, if it is symmetric, else the adjusted Rand index."""
     return lead if lead.swapped == lead.name else MEASURES["adjusted_rand"]
 
 
@@ -188,7 +188,7 @@ def _resampled(
     first: list[int],
     same: Tensor,
 ) -> dict[str, Any]:
-    """Intervals and differences by draws of one unit: classes where these are the default for any of them."""
+    """Intervals and differences by one unit of draws: classes, if they are the default for any."""
     ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
     found, generator = dict[str, Any](), seeded(rng)
     for unit in (options.resample, "classes"):

@@ -40,7 +40,7 @@ def note(content: str) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[Cell]], *, words: Sequence[int] = (0,), best: int | None = None
 ) -> str:
-    """A table, sorted by a click on a column; of a long one the first rows are printed, or all by a tick.
+    """A table that a click on a column sorts; a long one prints its first rows, or all after a tick.
 
     ``words`` are the columns of text, on the left; other cells are numbers, or a text and the number to sort by.
     ``best`` is the row to mark.

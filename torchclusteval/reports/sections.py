@@ -1,6 +1,6 @@
 """The sections of a report."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import escape
 from typing import Any
 
@@ -43,9 +43,6 @@ def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: li
     if found.stability is not None:
         made.append(("stability", "Stability of its clusters", _stability(labels, found)))
     return made
-
-
-# --- sections -----------------------------------------------------------------------------------------------
 
 
 def _read(labels: Labelling, facts: list[tuple[str, str]]) -> str:
@@ -272,7 +269,7 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     stability, runs, best = found.stability, len(found.compared) - 1, labels.names[found.best]
     which = "the other clusterings" if runs == len(labels.names) - 1 else f"the {runs} next best clusterings"
     out = paragraph(
-        f"Each cluster of {text(best)} beside the most similar cluster of {which}, by the Jaccard index, the most "
+        f"The Jaccard index of each cluster of {text(best)} with the most similar cluster of {which}, the most "
         "stable first: from .75 a cluster is stable, below .6 it is not to be trusted. Clusterings of different "
         "methods or numbers of clusters are a harder test than resamples of one method."
     )
@@ -280,28 +277,23 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     if unscored:
         out += note(
             f"Here all items of {text(best)} count, also the {unscored} without {_needed(labels)}, which are not "
-            "scored: sizes are not those above."
+            "scored: sizes differ from those above."
         )
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
         out += note(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.")
     out += picture(plot_stability(drawn), f"stability of the clusters of {best}")
-    keys = ("mean_jaccard", "recovered", "dissolved", "prediction_strength")
-    columns = (getattr(stability, key).tolist() for key in ("size", "runs", *keys))
-    rows: Rows = [[str(label), *values] for label, *values in zip(stability.labels.tolist(), *columns, strict=True)]
+    _, *keys = columns = stability.to_dict()
+    rows: Rows = [[str(label), *values] for label, *values in zip(*columns.values(), strict=True)]
     rows.sort(key=lambda row: 1.0 if row[3] != row[3] else -float(row[3]))  # type: ignore[arg-type]
-    return out + _cut_table(["cluster", "size", "runs", *keys], rows)
-
-
-# --- parts --------------------------------------------------------------------------------------------------
+    return out + _cut_table(["cluster", *keys], rows)
 
 
 def _least_stable(stability: ClusterStability) -> ClusterStability:
     order = stability.mean_jaccard.nan_to_num(nan=2.0).argsort(stable=True)[:_MAX_DRAWN]
     labels = np.array(stability.labels.tolist(), dtype=object)[order.cpu().numpy()]
-    columns = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")
-    chosen = {key: getattr(stability, key)[order] for key in columns}
-    return replace(stability, labels=labels, jaccard=stability.jaccard[:, order], **chosen)
+    chosen = {x.name: getattr(stability, x.name)[..., order] for x in fields(stability) if x.name != "labels"}
+    return replace(stability, labels=labels, **chosen)
 
 
 def _names(labels: Any) -> list[str]:

@@ -101,7 +101,7 @@ def can_be_real(found: Evidence) -> bool:
 
 
 def p_shown(found: Evidence, p: float) -> str:
-    """An adjusted p-value; the smallest that random draws can give is a bound."""
+    """An adjusted p-value, with ≤ if it is the smallest that random draws can give."""
     settings = found.differences.settings
     least = settings["smallest_p_adjusted"]
     bound = least > 0 and not str(settings["resampled"]).startswith("all subsets") and p < _level(found)

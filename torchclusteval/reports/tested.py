@@ -34,9 +34,9 @@ def holm(p_values: Tensor, first: list[int], same: Tensor, level: float) -> tupl
     """Adjusted p-values ``(M,)``, and the level of the interval of each difference.
 
     Args:
-        p_values: nan where there is none, which is no comparison.
-        first: for each clustering the first that is the same partition; these are one comparison.
-        same: ``(M,)`` bool, those that are the partition that all are compared with, which needs none.
+        p_values: nan is no comparison.
+        first: for each clustering the first equal partition; equal partitions are one comparison.
+        same: ``(M,)`` bool, equal to the partition that all are compared with: no comparison.
         level: of the test.
     """
     counted = [i for i, x in enumerate(first) if x == i and p_values[i] == p_values[i] and not same[i]]
@@ -59,7 +59,7 @@ def ends(draws: Tensor, levels: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
 
     Args:
         draws: nan where there is none.
-        levels: ``(B,)``: an interval leaves out what has a p-value below.
+        levels: ``(B,)``: an interval leaves out values with a p-value below.
         least: ``(B,)`` the smallest p-value that is possible.
     """
     known = (~draws.isnan()).sum(0)
@@ -94,9 +94,6 @@ def _compared(
     tests = sum(x == i and not same[i] for i, x in enumerate(first))
     settings = {**found.settings, "correction": "holm", "comparisons": tests}
     return replace(found, records={lead.name: record}, settings=settings | {"smallest_p_adjusted": least * tests})
-
-
-# --- groups of items --------------------------------------------------------------------------------------
 
 
 def over_groups(

@@ -60,8 +60,8 @@ def evaluate(
         A mapping of names to ``(*batch,)`` float64 tensors; ``(*batch, G)`` with ``by``: those of separate calls.
 
     Warns:
-        UserWarning: of more than 20 items on the CPU, columns with names look like no clustering: all labels are
-            distinct, or more than half though not of the truth, or they are its labels. They are scored all the same.
+        UserWarning: of more than 20 items on the CPU, a named column does not look like a clustering: all or more than
+            half of its labels are distinct (unlike the truth), or it is the truth. It is scored all the same.
 
     Raises:
         ValueError: labels, options or measures are not as described.
@@ -208,7 +208,7 @@ def scores_of(
 def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], list[Tensor]]) -> list[Tensor]:
     """Values ``(*batch, ...)`` of each table; sparse tables of very different sizes are worked on by size.
 
-    One large document beside many small ones would give all of them its rows and columns.
+    One large document next to many small ones would give all of them its rows and columns.
     """
     if tables.layout == "dense" or isinstance(tables._cells, SpreadCells):
         return values(tables)

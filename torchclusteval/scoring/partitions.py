@@ -22,9 +22,6 @@ def same_partitions(
 
     Items without a label, or that the ``options`` of labels leave out, are in no cluster. ``names`` are those that
     clusterings with names should have, ``items`` ``(B,)`` the fewest and most items (or their weight) of each.
-
-    Raises:
-        ValueError: labels are not ``(B, N)``, or of other names or items.
     """
     of_tables = ("by", "num_groups", "num_classes", "num_clusters", "ignore_index", "absent_true")
     own_options = LabelOptions.of({**options, "missing": "ignore"}, without=of_tables)

@@ -359,8 +359,7 @@ class Scores(Printed, ByName[Tensor]):
 def leading(measures: Iterable[Measure], option: str) -> Measure:
     """The measure that ranks where none is named: the adjusted mutual information, or the first with a direction.
 
-    Raises:
-        ValueError: none has a direction; the error names ``option``.
+    Raise by the name ``option`` where none has a direction.
     """
     directed = {measure.name: measure for measure in measures if measure.better is not None}
     if not directed:

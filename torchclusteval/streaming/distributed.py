@@ -1,6 +1,6 @@
 """Processes that share work: torchrun's process group, and sums and gathers over its ranks.
 
-Without a process group, sums and gathers return this process's own part.
+Without a process group, sums and gathers return this process's own part. ``group`` None is the default one.
 """
 
 import os
@@ -115,12 +115,9 @@ def _await(store: Any, keys: list[str]) -> None:
 
 
 def all_reduce_sum(parts: list[Tensor], group: Any = None, maximum: bool = False) -> list[Tensor]:
-    """Sum tensors of one dtype over the ranks by a single all-reduce; gradients end here.
+    """Sum tensors of one dtype, and of the same shapes on all ranks, by a single all-reduce; gradients end here.
 
-    Args:
-        parts: tensors whose shapes agree on all ranks.
-        group: a process group; None: the default one.
-        maximum: the largest numbers instead.
+    ``maximum``: the largest numbers instead.
     """
     if is_single_process():
         return parts
@@ -159,12 +156,7 @@ def raised_together(group: Any = None) -> Iterator[None]:
 
 
 def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
-    """The rows of every rank, in the order of ranks; numbers of rows may differ and be 0.
-
-    Args:
-        rows: ``(n, k)``, of one dtype and one ``k`` on all ranks.
-        group: a process group; None: the default one.
-    """
+    """The rows ``(n, k)`` of every rank, in the order of ranks; ``n`` may differ and be 0, dtype and ``k`` do not."""
     if is_single_process():
         return [rows]
     device = _transfer_device(rows.device, group)
@@ -180,13 +172,7 @@ def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
 
 
 def all_to_all(rows: Tensor, owner: Tensor, group: Any = None) -> Tensor:
-    """Send each row to the rank that owns it, by its place in the group; the rows that come to this one.
-
-    Args:
-        rows: ``(n, k)``, of one dtype and one ``k`` on all ranks.
-        owner: ``(n,)`` int64.
-        group: a process group; None: the default one.
-    """
+    """Send each row ``(n, k)`` to its ``owner``, ``(n,)`` places in the group; the rows that come to this rank."""
     ranks, device = dist.get_world_size(group), _transfer_device(rows.device, group)
     sent = owner.bincount(minlength=ranks).to(device)
     received = torch.empty_like(sent)

@@ -86,11 +86,7 @@ class LabelVocabulary:
         self.kind = kind
 
     def update(self, kind: LabelKind | None, tokens: Sequence[Any]) -> Tensor | None:
-        """Add another vocabulary.
-
-        Returns:
-            The number here of each of its tokens, or None if no renumbering is needed.
-        """
+        """Add another vocabulary; the number here of each of its tokens, or None if no renumbering is needed."""
         if kind is None:
             return None
         self._expect(kind)
@@ -127,8 +123,7 @@ class LabelVocabulary:
     def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None, Tensor]:
         """Put different numbers in the order of labels; the last label and the void come after all others.
 
-        Returns:
-            The place of each, how many places the others have, their labels, and which is the last label.
+        These are the place of each, how many places the others have, their labels, and which is the last label.
         """
         last = self.number_of_last()
         stays = self.absent is not None and self.absent.stays

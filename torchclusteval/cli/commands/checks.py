@@ -20,19 +20,7 @@ from torchclusteval.scoring.no_clusterings import IS_TRUTH
 _FEW = 0.5  # share of items, below which there is a note
 _OF_WHOLE_CLUSTERS = ("purity", "homogeneity", "pair_f", "bcubed_f", "v_measure")
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
-_OF_OTHERS = (
-    ".xlsx",
-    ".xls",
-    ".ods",
-    ".parquet",
-    ".feather",
-    ".pdf",
-    ".png",
-    ".svg",
-    ".html",
-    ".gz",
-    ".zip",
-)  # not text
+_OF_OTHERS = (".xlsx", ".xls", ".ods", ".parquet", ".feather", ".pdf", ".png", ".svg", ".html", ".gz", ".zip")
 
 
 def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
@@ -54,14 +42,14 @@ def parse_device(name: str | None) -> torch.device:
 
 
 def check_seed(arguments: argparse.Namespace) -> None:
-    """Raise where there is a seed, or a unit, of no draws."""
+    """Raise for a seed or a unit without draws."""
     for flag, given in (("--seed", arguments.seed), ("--resamples", arguments.resample)):
         if given is not None and arguments.confidence_level is None and arguments.resamples is None:
             raise ValueError(f"{flag}: expected --confidence-level or --resamples too; got none")
 
 
 def check_unit(arguments: argparse.Namespace) -> None:
-    """Raise where a unit is named though groups are drawn."""
+    """Raise for a unit of draws where groups are drawn."""
     if arguments.resample is not None:
         raise ValueError(f"--resamples: expected a number of draws, as groups are drawn; got {arguments.resample}")
 
@@ -84,7 +72,7 @@ def check_printing(arguments: argparse.Namespace) -> None:
 
 
 def check_output(arguments: argparse.Namespace, path: str | None, suffixes: Sequence[str] = ()) -> None:
-    """Raise before the work where ``--output`` could not be written after it, or is a file that is read."""
+    """Raise early for an ``--output`` that cannot be written, or that is one of the inputs."""
     if path is None:
         if arguments.overwrite:
             raise ValueError("--overwrite: expected --output too, whose file it replaces")
@@ -100,7 +88,7 @@ def check_output(arguments: argparse.Namespace, path: str | None, suffixes: Sequ
 
 
 def check_plot(path: str | None) -> None:
-    """Raise before the work where a picture could not be drawn after it."""
+    """Raise early for a picture that cannot be drawn."""
     if path is None:
         return
     if not path.endswith((".png", ".pdf", ".svg")):
@@ -119,21 +107,21 @@ def _check_folder(option: str, path: str) -> None:
 
 
 def note_doubtful(found: Mapping[Any, str]) -> None:
-    """Print a note for each of the first three columns that look like no clustering, and one for the others."""
+    """Print a note for each of the first three columns that do not look like clusterings, and one for the rest."""
     for name, reason in [*found.items()][:3]:
         what = "is the truth" if reason == IS_TRUTH else "holds ids"
         print_note(f"note: in {name!r} {reason}; if it {what}, --exclude it")
     if others := [*found][3:]:
-        print_note(f"note: neither do these look like clusterings: {', '.join(map(shortened, others))}")
+        print_note(f"note: these do not look like clusterings either: {', '.join(map(shortened, others))}")
 
 
 def note_low_coverage(coverage: np.ndarray, measures: Iterable[str]) -> None:
-    """Print a note where few items are scored and a measure looks at what else is in a cluster."""
+    """Print a note if few items are scored and a measure depends on the other items of a cluster."""
     least = float(np.nanmin(coverage, initial=1.0))
     seen = [name for name in measures if "precision" in name or name in _OF_WHOLE_CLUSTERS]
     if least < _FEW and seen:
         share = f"{100 * least:.3g} % of the items are scored"
         print_note(
-            f"note: {share}; {seen[0]} and the like do not see the others in a cluster, and are too high where these "
-            "have a class that nobody knows (of a sample of classes: torchclusteval estimate)"
+            f"note: {share}; {seen[0]} and the like ignore the other items of a cluster, so they are too high if these "
+            "have a class that is not known (for a sample of classes: torchclusteval estimate)"
         )

@@ -56,26 +56,26 @@ def read_responses(files: Sequence[str], on_duplicate: str) -> Responses:
 
 
 def coverages(measures: Iterable[Measure], share: np.ndarray, *, noted: bool = True) -> dict[str, dict[str, Any]]:
-    """For each measure its coverage, by this name: ``share`` ``(*batch,)`` of the mentions that both sides have, or 1.
+    """The coverage of each measure: ``share`` ``(*batch,)``, of the mentions that both sides have, or 1.
 
-    Measures of partitions see the mentions that both sides have: a note says so. Empty where no measure lacks some.
+    Measures of partitions use only the mentions of both sides: a note says so. Empty if no measure leaves some out.
     """
     partial = [measure for measure in measures if not measure.one_sided]
     if not partial or not (share < 1).any():
         return {}
     if noted:
-        which = f"{', '.join(measure.name for measure in partial)} of the mentions that key and response both have"
-        print_note(f"note: {which}, which are not all: see coverage (lea_f and the like see all)")
+        names = ", ".join(measure.name for measure in partial)
+        print_note(f"note: {names}: of the mentions that key and response both have; see coverage (lea_f uses all)")
     return {x.name: {"coverage": share if x in partial else np.ones_like(share)} for x in measures}
 
 
 def zero_is_zero(measures: Iterable[Any]) -> dict[str, float]:
-    """The option that makes 0/0 a 0, as the reference scorer has it, where a measure has it."""
+    """The option for 0/0 = 0, as in the reference scorer, if a measure has it."""
     return {"zero_division": 0.0} if any(measure.zero_division for measure in select(measures)) else {}
 
 
 def _check_documents(key: Documents, response: Documents, files: list[str]) -> None:
-    """Print a note that names the documents of one file alone; they have no mentions in the other.
+    """Print a note with the documents of one file only; they count as without mentions in the other.
 
     Raises:
         ValueError: a document has another number of tokens in the other file, or the files share no document.
@@ -94,4 +94,4 @@ def _check_documents(key: Documents, response: Documents, files: list[str]) -> N
             listed = ", ".join(map(repr, alone[:_NAMED]))
             listed += f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
             which = f"{len(alone)} of {len(side)} documents"
-            print_note(f"note: {lacking} lacks {which}, which count as without mentions there: {listed}")
+            print_note(f"note: {lacking} lacks {which}; they count as without mentions there: {listed}")

@@ -41,7 +41,7 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
 
 
 def check_label_file(arguments: argparse.Namespace) -> None:
-    """Raise before the work where the file could not be written after it."""
+    """Raise early for a file that cannot be written."""
     path = arguments.label_file
     check_output(arguments, path, _SUFFIXES)
     if path is not None and path.lower().endswith(".parquet"):
@@ -49,7 +49,7 @@ def check_label_file(arguments: argparse.Namespace) -> None:
 
 
 def write_label_file(path: str, columns: Sequence[Written], spellings: frozenset[str]) -> None:
-    """Write columns to a file of a checked name; labels with a spelling of missing ones are quoted."""
+    """Write columns to a file; quote labels that are spelled like missing ones."""
     if Path(path).suffix.lower() == ".parquet":
         _write_parquet(path, columns)
         return

@@ -41,14 +41,14 @@ class Given:
         return ContingencyTables.from_labels(self.true, self.labels, **self.options, **more)
 
     def scored(self, mask: np.ndarray) -> torch.Tensor:
-        """On which items of the mask ``(N,)`` each clustering is scored, ``(B, N)`` bool."""
+        """The items of the mask ``(N,)`` that count for each clustering, ``(B, N)`` bool."""
         kept = encode(self.true, self.labels, LabelOptions.of({**self.options, "mask": torch.from_numpy(mask)})).mask
         assert kept is not None
         return kept.expand(len(self.labels), -1)
 
 
 def given_labels(asked: Selection, held: Sequence[Held], truth: Held | None = None) -> Given:
-    """Clusterings and perhaps the truth; notes for clusterings that look like none.
+    """Clusterings and the truth, if any; print notes for columns that do not look like clusterings.
 
     Raises:
         ValueError: a label that counts is missing, or an option names a label of another kind.
@@ -73,7 +73,7 @@ def given_labels(asked: Selection, held: Sequence[Held], truth: Held | None = No
 
 
 def _doubtful(held: Sequence[Held], truth: Held | None) -> dict[str, str]:
-    """The clusterings that look like none, and why."""
+    """Columns that do not look like clusterings, with the reasons."""
     sides = [listed(one.labels) for one in [*held, *([] if truth is None else [truth])]]
     counts, n, found = [len(np.unique(places)) for _, places in sides], len(sides[0][1]), {}
     for one, side, count in zip(held, sides, counts, strict=False):
@@ -87,7 +87,7 @@ def _doubtful(held: Sequence[Held], truth: Held | None) -> dict[str, str]:
 
 
 def groups_of(held: Held | None, asked: Selection, n_items: int) -> tuple[LabelSource | None, np.ndarray]:
-    """The ids of the groups of items, and which items have one, ``(N,)`` bool; a note where some have none.
+    """Ids of the groups of items, and the items that have one, ``(N,)`` bool; print a note if some have none.
 
     None: all items are one group.
     """
@@ -117,9 +117,9 @@ def name_of_missing(held: Sequence[Held]) -> str:
 def labels_of(
     held: Sequence[Held], asked: Selection, missing: str, label: str | None = None, option: str = ""
 ) -> tuple[list[LabelSource], Label]:
-    """Columns, and a label of the command line as they have it; None, with a note, if no item has it.
+    """Columns, and a command-line label in their type; None, with a note, if no item has it.
 
-    ``missing`` is the label of items without one, where the options give them one.
+    ``missing``: the label that items without one get, if the options say so.
 
     Raises:
         ValueError: all columns hold whole numbers, and the label is none.
@@ -144,7 +144,7 @@ def labels_of(
 
 
 def _with_label(column: LabelSource, own: Label, joint: Label, *, fills: bool = False) -> LabelSource:
-    """The labels with a vocabulary in which ``own``, or else one more, is ``joint``; it may fill missing ones."""
+    """Rename the label ``own`` to ``joint`` (None: add it); ``fills``: give it to items without a label."""
     labels, places = listed(column)
     if own is None:
         labels.append(joint)
@@ -156,7 +156,7 @@ def _with_label(column: LabelSource, own: Label, joint: Label, *, fills: bool = 
 
 
 def label_array(labels: Sequence[Label]) -> np.ndarray:
-    """Labels as int64, or as strings where one is no such number."""
+    """Labels as int64 if all fit, else as strings."""
     if all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in labels):
         return np.array(labels, np.int64)
     return np.array([str(x) for x in labels], object)

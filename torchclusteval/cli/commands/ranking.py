@@ -37,9 +37,9 @@ def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure
 
 
 def columns_of(scores: Scores, first: str | None = None, share: float = 1.0) -> dict[str, np.ndarray]:
-    """Scores by measure, after the coverage where items are left out; the measure ``first`` before the others.
+    """Coverage, if items are left out, then scores by measure, ``first`` before the others.
 
-    ``share``: of the items of the file that the scores consider.
+    ``share``: of the items of the file, those that the scores consider.
     """
     values = {name: value + 0.0 for name, value in scores.to_numpy().items()}  # -0 becomes 0
     coverage = scores.coverage.cpu().numpy() * share

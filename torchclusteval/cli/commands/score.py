@@ -1,7 +1,6 @@
 """The command ``score``: clusterings in files against the truth."""
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -162,7 +161,7 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
     try:
         held, _ = hold_columns(asked, options, truth_first=several)
     except ValueError as error:
-        if several and len(asked.files) > 1 and re.search("cell", str(error)):
+        if several and len(asked.files) > 1 and "cell" in str(error):
             raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
         raise
     return held, held.pop(1) if arguments.by is not None else None
@@ -171,7 +170,7 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
 def _by_group(
     arguments: argparse.Namespace, task: _Task, scores: Scores, uncertainty: Uncertainty, order: list[int]
 ) -> tuple[dict[str, Table], Table | None]:
-    """Scores over the groups, of all items and, where they are asked for, of each group; and what CSV holds of both."""
+    """Tables of averages over the groups and, if asked for, of each group; and the table for CSV."""
     measures, share = list(scores.measures.values()), task.n_grouped / task.n_items
     macro = columns_of(scores.macro(), share=share)
     summed = [measure for measure in measures if measure.parts is not None]
@@ -205,7 +204,7 @@ def _by_group(
 
 
 def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]], dict[str, np.ndarray], list[bool]]:
-    """The rows of each clustering that are asked for, the means of its classes, and whether its matching is unique."""
+    """For each clustering the rows of ``--per``, the means of its classes, and whether its matching is unique."""
     if kind not in ("class", "cluster") or task.labelled is None:
         return [], {}, []
     tables, matching = task.labelled, match(task.labelled)

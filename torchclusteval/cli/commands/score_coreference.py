@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> str:
 def _rows(
     document: str, columns: Mapping[str, Mapping[str, np.ndarray]], at: Any, asked: Sequence[str] | None
 ) -> list[Row]:
-    """Document, measure and its values: of the measures asked for the score, else recall, precision and F."""
+    """Rows of a document: the score of each measure asked for, else recall, precision and F."""
     values = {name: {key: x[at].item() for key, x in own.items()} for name, own in columns.items()}
     if asked:
         return [{"document": document, "measure": name, **own} for name, own in values.items()]

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> str:
 
 
 def _read(arguments: argparse.Namespace) -> list[Memberships]:
-    """The memberships of all files, each of which has an item of the first."""
+    """Memberships of all files; each shares an item with the first."""
     layouts = parse_list(arguments.layout)
     wrong = next((name for name in layouts if name not in ("auto", *LAYOUTS)), None)
     if wrong is not None or len(layouts) not in (1, len(arguments.files)):
@@ -67,11 +67,11 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
 
 
 def _note_spellings(first: str, path: str, left: Collection[Hashable], right: Collection[Hashable]) -> None:
-    """Print a note where items of one file alone are the same number as items of the other alone, as 1 and 01."""
+    """Print a note if items of the two files differ only in the spelling of a number, as 1 and 01."""
     ours, theirs = (
         {number: x for x in one if x not in other and (number := whole_number(str(x))) is not None}
         for one, other in ((left, {*right}), (right, {*left}))
     )
     if twins := [(ours[number], theirs[number]) for number in ours if number in theirs]:
         example = f"{twins[0][0]!r} in {first} and {twins[0][1]!r} in {path}"
-        print_note(f"note: {len(twins)} items are two each, as names are compared letter by letter: {example}")
+        print_note(f"note: {len(twins)} items count twice, as names are compared letter by letter: {example}")

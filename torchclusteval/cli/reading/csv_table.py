@@ -72,7 +72,7 @@ class CsvTable(Table):
     def _batches(self, rows: Rows, names: Sequence[str], integers: set[str]) -> Iterator[Any]:
         """Record batches of the columns, whose names are the places of their cells.
 
-        pyarrow's own streaming reader may hang at the end of the process where it was left before the end of a file.
+        pyarrow's own streaming reader can hang at exit if it did not read a file to its end.
         """
         arrow, reader, dialect = self._arrow, self._csv, self._dialect
         cells = [str(i) for i in range(dialect.width)]
@@ -116,7 +116,7 @@ class CsvTable(Table):
         return ValueError(f"{self.path}: {self.place(row)}: expected {expected}; got {got}")
 
     def _check_quotes(self) -> None:
-        """Raise where a quote that is left open hides rows; only needed where a cell holds a line break."""
+        """Raise for an open quote that hides rows; needed only if a cell holds a line break."""
         with self._source.open() as stream:
             rows = Rows(stream, self.path, self._dialect)
             lines = (

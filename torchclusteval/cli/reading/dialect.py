@@ -43,9 +43,9 @@ def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tu
 
 
 def find_dialect(head: str, path: str, header: str, complete: bool) -> Dialect:
-    """The dialect of a file that begins with this text, or, if it is ``complete``, consists of it.
+    """The dialect of a file from its first lines (``complete``: from all).
 
-    ``header`` is ``"yes"``, ``"no"``, or ``"auto"`` for one unless the first row holds numbers only.
+    ``header``: ``"yes"``, ``"no"``, or ``"auto"``, which is yes unless the first row holds only numbers.
     """
     lines = _LINE.findall(head)
     skipped = 0
@@ -80,7 +80,7 @@ def find_dialect(head: str, path: str, header: str, complete: bool) -> Dialect:
 
 
 def _last_cell(names: list[str], below: list[list[str]], has_header: bool) -> tuple[bool, list[str]]:
-    """Whether rows end with an empty cell, and the names of the others: with "" for row names without one."""
+    """Whether rows end with an empty cell, and the names of the other cells; "" for row names without a name."""
     filled = [row for row in below if len(row) > 1]
     empty_last = bool(filled) and all(not row[-1].strip() for row in filled)
     width = len(names)
@@ -105,7 +105,7 @@ def _head_rows(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """What divides the first rows into equally many cells, as many as possible; a comma where nothing does."""
+    """The delimiter that divides all of the first rows into the same, largest number of cells; else a comma."""
     best, most = ",", (0.0, 1.0)
     for delimiter in _DELIMITERS:
         if not any(delimiter in line for line in lines[: _MAX_ROWS + 1]):
@@ -119,7 +119,7 @@ def _delimiter(lines: Sequence[str]) -> str:
             same = max(sum(len(row) == n for row in below) for n in (width, width + 1)) == len(below)
             fit = (1.0 if same else close / 2, width)
         else:
-            # Names of rows beside one column; a delimiter that the header has too is likelier.
+            # Names of rows next to one column; a delimiter that the header has too is likelier.
             fit = (1.0 if all(len(row) == 2 for row in below) else 0.0, 1.5)
         if delimiter == " " and not _is_blank_separated(header, below):
             continue
@@ -129,7 +129,7 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 
 def _is_blank_separated(header: list[str], below: list[list[str]]) -> bool:
-    """Whether blanks divide cells, and are no parts of labels: one cell less in the header, or a column of numbers."""
+    """Whether blanks divide cells, not words: the header has one cell less, or a column holds numbers."""
     if not below or any(len(row) != len(below[0]) for row in below) or len(below[0]) < 2:
         return False
     if len(header) == len(below[0]) - 1 and len(header) > 1:
@@ -139,7 +139,7 @@ def _is_blank_separated(header: list[str], below: list[list[str]]) -> bool:
 
 
 def _check_names(names: Sequence[str], path: str, delimiter: str) -> None:
-    """Raise where a column has no name, or the name of another."""
+    """Raise for a column without a name, or with the name of another."""
     known: dict[str, int] = {}
     for place, name in enumerate(names):
         if not name and place > 0:

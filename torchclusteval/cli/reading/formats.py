@@ -1,4 +1,4 @@
-"""A path -> the table in it, by the first bytes of the file."""
+"""Open the table in a file, by its first bytes."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -55,11 +55,11 @@ def _table(path: str, asked: Selection, is_table: bool) -> Table:
 
 
 def _check_suffix(source: Source) -> None:
-    """Raise where a file of text is another by its name; a note where it is not packed as its name says."""
+    """Raise for text in a file with the suffix of another kind; print a note if it is not packed as its suffix says."""
     *_, inner, last = ["", "", *source.path.lower().split(".")]
     packing = PACKINGS.get(last)
     if packing is not None and source.packing is None:
-        print_note(f"note: {source.path}: is no {packing} file, whatever its name says, and is read as it is")
+        print_note(f"note: {source.path}: is no {packing} file, although its name says so; it is read as it is")
     suffix = last if packing is None else inner
     if suffix in _BINARY:
         raise ValueError(f"{source.path}: expected a .{suffix} file, as its name says; it is another, or damaged")

@@ -161,7 +161,7 @@ def hold(
     row_names: bool = False,
     as_text: Collection[str] = (),
 ) -> list[Held]:
-    """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title).
+    """The columns asked for; last, with an empty title, the names of rows, if they are needed and there are any.
 
     ``titles``: name of a column -> its title; ``as_text``: columns whose cells stay as they are spelled.
     """
@@ -213,7 +213,7 @@ def _smallest(codes: np.ndarray) -> np.ndarray:
 
 
 def listed(labels: LabelSource) -> tuple[list[Label], np.ndarray]:
-    """Labels in order, and the place of each item's; -1: it has none."""
+    """Labels in order, and the place of each item's label; -1: none."""
     gaps = labels.missing
     if gaps is not None and gaps.all():
         return [], np.full(len(gaps), -1)
@@ -277,9 +277,9 @@ LEFT_OUT = "--missing ignore leaves such items out, --missing label makes them a
 def name_gap(
     error: ValueError, clusterings: Sequence[Held], truth: Held | None, first: int = 0, remedy: str = LEFT_OUT
 ) -> ValueError:
-    """The error of the one door for a missing label as one that names its column and line; others as they are.
+    """Name column and line in an error for a missing label; other errors stay as they are.
 
-    ``first``: the row of the file at which labels begin that are one block of it.
+    ``first``: the row of the file with the first of these labels.
     """
     said = re.match(r"labels_(true|pred).*: expected a label .* at position \(?(?:(\d+), )?(\d+)\)?", str(error))
     if said is None:
@@ -299,6 +299,6 @@ def missing_label(held: Held, row: int, remedy: str = LEFT_OUT) -> ValueError:
 
 
 def note_unseen(option: str, label: str | None, seen: bool) -> None:
-    """Print a note where no item has a label of the command line."""
+    """Print a note if no item has this label of the command line."""
     if label is not None and not seen:
         print_note(f"note: {option}: no item has the label {label!r}")

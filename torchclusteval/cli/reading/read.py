@@ -1,7 +1,6 @@
 """The tables of the clusterings in a file against the truth, counted block by block."""
 
-from contextlib import nullcontext
-from typing import Any
+from functools import partial
 
 import torch
 
@@ -21,9 +20,9 @@ from torchclusteval.tables import ContingencyTables
 def count_table(
     asked: Selection, truth: str | None, device: torch.device
 ) -> tuple[int, ContingencyTables | list[Held]]:
-    """The rank of this process, and the tables of the columns of one file against its column ``truth``, of all ranks.
+    """The rank of this process, and the tables of one file's columns against ``truth``, summed over the ranks.
 
-    In place of tables the columns, the truth first, where labels can only be read beside all others of their column.
+    Instead of tables the columns, the truth first, if their labels can only be read column by column.
     """
     (table,), _, _ = open_tables(asked, {} if truth is None else {"--truth": truth})
     if truth is None:
@@ -35,7 +34,8 @@ def count_table(
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         count = _Count(table, columns, names, asked)
         problem: Exception | None = None
-        with _progress(rank) as progress:
+        bar = partial(progress_bar, "reading", None if rank == 0 else False)
+        with bar() as progress:
             try:
                 count.read(rank, ranks, progress)
             except (WrongKindError, ValueError, OSError) as error:
@@ -46,7 +46,7 @@ def count_table(
             if not isinstance(wrong, WrongKindError):
                 raise wrong
         if problems:
-            with _progress(rank) as progress:
+            with bar() as progress:
                 held = {one.name: one for one in hold(table, {name: name for name in columns}, asked, progress)}
             return rank, [held[name] for name in (truth, *names)]
         if not count.n_items:
@@ -55,10 +55,6 @@ def count_table(
             note_unseen(option, label, any(seen[i] for _, seen in shared))
         accumulator = count.accumulator.all_reduce()
         return rank, accumulator.to(device).tables()._replace(names=tuple(names))
-
-
-def _progress(rank: int) -> Any:
-    return progress_bar("reading") if rank == 0 else nullcontext()
 
 
 class _Count:
@@ -78,7 +74,7 @@ class _Count:
         """Count every block whose number is ``rank`` modulo ``ranks``.
 
         Raises:
-            WrongKindError: the columns are to be held, all of them.
+            WrongKindError: whole columns must be held.
             ValueError: the file or an option is not as described.
         """
         retain_freed_memory()
@@ -122,10 +118,10 @@ class _Count:
 
 
 def _common_label(option: str, label: str, are_texts: list[bool]) -> Label:
-    """A label of the command line as all columns have it.
+    """A command-line label in the type of all columns.
 
     Raises:
-        WrongKindError: they have it in different ways, or may have.
+        WrongKindError: their types differ, or may differ.
     """
     number, text = whole_number(label), label.strip()
     if number is None and not any(are_texts):

@@ -31,7 +31,7 @@ class Selection:
 
 
 def parse_selection(arguments: argparse.Namespace) -> Selection:
-    """What the arguments of a command ask for; raise where a treatment of noise is asked for without its label."""
+    """The selection of a command; raise for ``--noise`` without ``--noise-label``."""
     spellings = frozenset(SPELLINGS)
     if arguments.na_values is not None:
         spellings = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])

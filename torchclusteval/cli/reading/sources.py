@@ -66,7 +66,7 @@ class Source:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Raise where the file has changed since it was first opened, whatever else is wrong with it then."""
+        """Raise if the file has changed since it was first opened; this error replaces any other."""
         changed = f"{self.path}: expected a file that stays as it is; it changed while it was read"
         try:
             yield
@@ -113,7 +113,7 @@ def _unpack(raw: Any, packing: str | None) -> Any:
 class Rows:
     """The rows of a text file in blocks for pyarrow, with ``\\n`` at the end of lines and no empty rows at the end.
 
-    pyarrow reads some bytes in silence that make no table of labels: they are refused or noted here.
+    Bytes that pyarrow would misread in silence are refused or noted here.
     """
 
     def __init__(self, stream: Any, path: str, dialect: Dialect) -> None:
@@ -192,7 +192,7 @@ class Rows:
 
 
 def _end_of_rows(data: bytes, delimiter: str) -> int:
-    """Where the last row ends that surely is complete: quoted cells may have several lines."""
+    """End of the last row that is certainly complete; quoted cells may have several lines."""
     view = np.frombuffer(data, np.uint8)
     quotes, ends = np.flatnonzero(view == ord('"')), np.flatnonzero(view == ord("\n"))
     if not (np.searchsorted(quotes, ends) % 2).any():

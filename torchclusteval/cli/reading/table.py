@@ -1,4 +1,4 @@
-"""What all kinds of files look like to the commands: named columns whose labels come in blocks of rows."""
+"""The interface of all kinds of files: named columns, with labels in blocks of rows."""
 
 import re
 from collections import deque
@@ -20,7 +20,7 @@ _END: Any = object()
 
 
 class WrongKindError(Exception):
-    """What labels are shows only beside all others of their column."""
+    """Only the whole column shows what its labels are."""
 
 
 class Table(Protocol):
@@ -33,7 +33,7 @@ class Table(Protocol):
     is_range: bool = False  # whether the names of rows are a range of numbers, as pandas gives them where nobody does
 
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
-        """The labels of the columns, block by block: whole numbers, or text in any order, which some are to be.
+        """Labels by blocks of rows: whole numbers, or text; those of ``as_text`` are text.
 
         Raises:
             WrongKindError: a column, taken for whole numbers by its first rows, has other labels or spellings.
@@ -101,7 +101,7 @@ def wrong_label(table: Table, name: str, row: int | None, expected: str, got: st
 
 
 def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, which a thread makes, two ahead; errors come in their place."""
+    """Make the items in a thread, two ahead; errors come in their place."""
     with ThreadPoolExecutor(1) as thread:
         waiting = deque(thread.submit(next, items, _END) for _ in range(2))
         while (item := waiting.popleft().result()) is not _END:
