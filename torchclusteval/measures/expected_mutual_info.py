@@ -44,7 +44,9 @@ Array: TypeAlias = NDArray[np.float64]
 LEAST_THINNED = 40.0  # variance from which every fourth term will do, to exp(-40)
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
 PIECE_TERMS = 1 << 16  # arrays of them stay in the cache
-SMALL_PIECE_TERMS = 1 << 14  # window terms that cost about as much as the calls of one more piece
+SMALL_PIECE_TERMS = (
+    1 << 14
+)  # window terms that cost about as much as the calls of one more piece; a quarter of supports
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
@@ -185,7 +187,7 @@ def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
 
 def _look_up(pair: Tensor, size: Tensor, total: Tensor) -> Tensor:
     """Values at ``pair = low * len(size) + high``."""
-    distinct, code = torch.unique(pair, return_inverse=True)
+    distinct, code = _distinct(pair)
     parts = [(part // len(size), part % len(size)) for part in distinct.split(PIECE_PAIRS)]
     return _values_at(torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts]), code)
 
@@ -233,7 +235,7 @@ def _of_few_items(a: Array, b: Array, n: Array | float) -> Array:
     area, least = a * b, a + b - (n + 1)
     first = np.maximum(least, 0)
     columns = [a, b, least, first, n / area]
-    return _narrow_means(_means, columns, np.minimum(a, b) - first) * (area / (n * n))
+    return _narrow_means(_means, columns, np.minimum(a, b) - first, SMALL_PIECE_TERMS // 4) * (area / (n * n))
 
 
 def _of_halves(step: int, a: Array, b: Array, n: Array) -> Array:
@@ -241,7 +243,7 @@ def _of_halves(step: int, a: Array, b: Array, n: Array) -> Array:
     area = a * b
     terms = np.ceil(np.minimum(np.minimum(a, b), np.floor(area / (n + 1)) + _reach(a, b, n) + 1) / step)
     columns = [a, b, a + b - (n + 1), np.log(area / n), terms]
-    return _narrow_means(partial(_means_from_zero, step), columns, terms) * (area / (n * n))
+    return _narrow_means(partial(_means_from_zero, step), columns, terms, SMALL_PIECE_TERMS) * (area / (n * n))
 
 
 def _of_windows(a: Array, b: Array, n: Array) -> Array:
@@ -249,7 +251,7 @@ def _of_windows(a: Array, b: Array, n: Array) -> Array:
     mode, reach = np.floor(area / (n + 1)), _reach(a, b, n)
     first = np.maximum(np.maximum(least, 0), mode - reach)
     terms = np.minimum(np.minimum(a, b), mode + reach + 1) - first
-    mean = _narrow_means(_means, [a, b, least, first, n / area, terms], terms)
+    mean = _narrow_means(_means, [a, b, least, first, n / area, terms], terms, SMALL_PIECE_TERMS)
     return mean * (area / (n * n)) + (n - a) * (n - b) / (n * n * (n - 1))
 
 
@@ -281,26 +283,26 @@ def _reach(a: Array, b: Array, n: Array) -> Array:
     return np.floor(tight + 2)  # mean and mode are less than one apart
 
 
-def _narrow_means(mean: Callable[..., Array], columns: list[Array], terms: Array) -> Array:
+def _narrow_means(mean: Callable[..., Array], columns: list[Array], terms: Array, small: int) -> Array:
     """Means ``(P,)`` by a function of a width and columns, in pieces of about equal numbers of terms."""
     width = int(terms.max())
-    if len(terms) * width <= SMALL_PIECE_TERMS:
+    if len(terms) * width <= small:
         return mean(width, *columns)
     retain_freed_memory()
     order = np.argsort(terms, kind="stable")
     ordered = np.stack(columns)[:, order]
     means = np.empty_like(terms)
-    for start, end, width in _pieces(terms[order].tolist()):
+    for start, end, width in _pieces(terms[order].tolist(), small):
         means[order[start:end]] = mean(width, *ordered[:, start:end])
     return means
 
 
-def _pieces(lengths: list[float]) -> Iterator[tuple[int, int, int]]:
+def _pieces(lengths: list[float], small: int) -> Iterator[tuple[int, int, int]]:
     """Ranges of ascending lengths worked out at one width."""
     end = len(lengths)
     while end:
         width = int(lengths[end - 1])
-        start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE_TERMS // width, end - 1)
+        start = min(bisect_left(lengths, 0.75 * width), end - small // width, end - 1)
         start = max(start, 0, end - max(1, PIECE_TERMS // width))
         yield start, end, width
         end = start
