@@ -31,15 +31,7 @@ BLOCK_LABELS = 1 << 24  # labels whose indices are held at a time: 64 to 128 MB
 def accumulate_counts(table: Tensor, pair: EncodedPair, kernel: str) -> None:
     """Add the number of items in each cell to ``table``, ``(B * R * C + 1,)`` int64, in place.
 
-    The last entry is scratch space for excluded items; ignore its value.
-
-    Args:
-        table: on the device of the labels.
-        pair: labels without weights.
-        kernel: one of ``KERNELS``.
-
-    Raises:
-        ValueError: an unknown kernel.
+    Labels have no weights. The last entry is scratch space for excluded items; ignore its value.
     """
     if kernel not in KERNELS:
         raise ValueError(f"kernel: expected one of {', '.join(KERNELS)}; got {brief(kernel)}")
@@ -63,21 +55,14 @@ def _scatter(counters: Tensor, pair: EncodedPair, copies: int) -> None:
         counters[rows.start * cells * copies :].scatter_add_(0, index, one.expand(len(index)))
 
 
-# --- labels -> indices of counters ------------------------------------------------------------------------
-
-
 def counter_index_blocks(
     pair: EncodedPair, height: int, copies: int, dtype: torch.dtype
 ) -> Iterator[tuple[range, Tensor]]:
     """Yield the rows of a block and the index of the counter of each of its labels, ``(labels,)``.
 
     Indices start at 0 for the first of the rows. Excluded items get the counters past the last cell of the batch.
-
-    Args:
-        pair: both sides.
-        height: batch rows in a block.
-        copies: counters of each cell; consecutive labels use them in turn.
-        dtype: integer type that holds the index one past the last counter of the batch.
+    A block has ``height`` batch rows, a cell ``copies`` counters, which consecutive labels use in turn; ``dtype`` holds
+    the index one past the last counter of the batch.
     """
     sides = pair_rows(pair)
     scale = pair.pred.size * copies
@@ -138,14 +123,9 @@ def _exclude(index: Tensor, counted: Tensor, past_end: int, turn: Tensor) -> Ten
 
 def _in_range(codes: Tensor, side: EncodedLabels) -> Tensor | None:
     """Which codes have a row (column); None where every value of their type has."""
-    low, high = (0, 1) if codes.dtype == torch.bool else _limits(codes.dtype)
+    limits = torch.iinfo(torch.uint8 if codes.dtype == torch.bool else codes.dtype)
     first, last = side.offset, side.offset + side.size - 1
     # A type cannot be compared with numbers beyond it.
-    if first > high or last < low:
+    if first > limits.max or last < limits.min:
         return torch.zeros_like(codes, dtype=torch.bool)
-    return all_of(codes >= first if first > low else None, codes <= last if last < high else None)
-
-
-def _limits(dtype: torch.dtype) -> tuple[int, int]:
-    limits = torch.iinfo(dtype)
-    return limits.min, limits.max
+    return all_of(codes >= first if first > limits.min else None, codes <= last if last < limits.max else None)

@@ -19,10 +19,7 @@ _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells is always dens
 _MAX_AUTO_DENSE_CELLS = 1 << 27  # a table with more cells (1 GB) is dense only on request
 
 # Torch operations on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet.
-_CUDA_KERNELS = (
-    ("privatized", cuda.MAX_PRIVATE_COUNTERS, 1 << 16),
-    ("scatter", math.inf, 0),
-)
+_CUDA_KERNELS = (("privatized", cuda.MAX_PRIVATE_COUNTERS, 1 << 16), ("scatter", math.inf, 0))
 
 
 def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal["dense", "sparse"]:

@@ -69,9 +69,6 @@ def _parts(pair: EncodedPair) -> list[_Part]:
     return [_Part(parts[0].keys, parts[0].values.to(dtype))] if len(parts) == 1 else parts
 
 
-# --- one block --------------------------------------------------------------------------------------------
-
-
 def _distinct(index: Tensor, weight: Tensor, limit: int, ones: bool) -> _Part:
     """Distinct flat indices below ``limit`` with the sum of their weights, where that is not 0."""
     if ones:
@@ -109,9 +106,6 @@ def _summed(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     group[starts[1:]] = 1
     sums = values.new_zeros(len(starts)).index_add(0, group.cumsum(0), values[order])
     return ordered[starts], sums
-
-
-# --- several blocks ---------------------------------------------------------------------------------------
 
 
 def _merged(parts: list[_Part]) -> Iterator[_Part]:

@@ -85,24 +85,14 @@ def count_slice(
     for tile in range(0, whole + 1):
         left = end - start - tile * TILE
         if left >= TILE:  # without a mask, loads are wide
-            own = _read(true, true_step, tile, TILE, False, TILE)
-            other = _read(pred, pred_step, tile, TILE, False, TILE)
-            kept = own
-            if KEEP:
-                kept = _read(keep, keep_step, tile, TILE, False, TILE)
             counts = _count(
-                counts, table, own, other, kept, TILE, rows, columns, true_first, pred_first, shift,
-                KEEP, CHECKED, False, DIRECT, TILE, COUNTERS,
+                counts, table, true, true_step, pred, pred_step, keep, keep_step, tile, TILE, rows, columns,
+                true_first, pred_first, shift, KEEP, CHECKED, False, DIRECT, TILE, COUNTERS,
             )  # fmt: skip
         elif left > 0:
-            own = _read(true, true_step, tile, left, True, TILE)
-            other = _read(pred, pred_step, tile, left, True, TILE)
-            kept = own
-            if KEEP:
-                kept = _read(keep, keep_step, tile, left, True, TILE)
             counts = _count(
-                counts, table, own, other, kept, left, rows, columns, true_first, pred_first, shift,
-                KEEP, CHECKED, True, DIRECT, TILE, COUNTERS,
+                counts, table, true, true_step, pred, pred_step, keep, keep_step, tile, left, rows, columns,
+                true_first, pred_first, shift, KEEP, CHECKED, True, DIRECT, TILE, COUNTERS,
             )  # fmt: skip
     if not DIRECT:
         cell = tl.arange(0, COUNTERS)
@@ -132,14 +122,16 @@ def _read(labels, step, tile, left, TAIL: tl.constexpr, TILE: tl.constexpr):  # 
 
 @triton.jit
 def _count(
-    counts, table, own, other, kept, left, rows, columns, true_first, pred_first, shift,
-    KEEP: tl.constexpr, CHECKED: tl.constexpr, TAIL: tl.constexpr, DIRECT: tl.constexpr,
-    TILE: tl.constexpr, COUNTERS: tl.constexpr,
+    counts, table, true, true_step, pred, pred_step, keep, keep_step, tile, left, rows, columns,
+    true_first, pred_first, shift, KEEP: tl.constexpr, CHECKED: tl.constexpr, TAIL: tl.constexpr,
+    DIRECT: tl.constexpr, TILE: tl.constexpr, COUNTERS: tl.constexpr,
 ):  # fmt: skip
     """The counts ``(COUNTERS,)`` int32 with the labels of a tile, which go to the table if ``DIRECT``."""
+    own = _read(true, true_step, tile, left, TAIL, TILE)
+    other = _read(pred, pred_step, tile, left, TAIL, TILE)
     counted = tl.arange(0, TILE) < left
     if KEEP:
-        counted = counted & (kept != 0)
+        counted = counted & (_read(keep, keep_step, tile, left, TAIL, TILE) != 0)
     if CHECKED or DIRECT:
         row = own.to(tl.int64) - true_first
         column = other.to(tl.int64) - pred_first

@@ -50,11 +50,10 @@ class ClusterStability(Printed):
         return pandas.DataFrame(values, index=self.labels.tolist())
 
     def _shown(self) -> Shown:
-        columns = [
-            [format_number(x) if isinstance(x, float) else str(x) for x in getattr(self, name).tolist()]
-            for name in _COLUMNS
+        rows = [
+            [str(label), *(format_number(x) if isinstance(x, float) else str(x) for x in values)]
+            for label, *values in zip(*self.to_dict().values(), strict=True)
         ]
-        rows = [[str(label), *row] for label, *row in zip(self.labels.tolist(), *columns, strict=True)]
         return Shown(["cluster", *_COLUMNS], rows)
 
 

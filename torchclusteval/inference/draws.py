@@ -24,15 +24,9 @@ _BATCHED_TRIES = 4096  # up to this many unfinished draws get several tries at o
 def hypergeometric(
     good: Tensor, bad: Tensor, sample: Tensor, generator: torch.Generator, logs: "LogFactorials"
 ) -> Tensor:
-    """Good items among ``sample`` items drawn without replacement from ``good + bad``.
+    """Good items among ``sample`` items drawn without replacement from ``good + bad``, all whole numbers in float64.
 
-    Args:
-        good: whole numbers, float64; ``bad`` and ``sample`` likewise, of the same shape.
-        generator: on the device of the numbers.
-        logs: log-factorials up to ``good + bad`` at least.
-
-    Returns:
-        Whole numbers, float64.
+    The generator is on their device; ``logs`` are log-factorials up to ``good + bad`` at least.
     """
     least = (sample - bad).clamp_(min=0)
     spread = torch.minimum(good, sample).sub_(least).flatten()

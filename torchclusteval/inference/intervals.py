@@ -40,16 +40,10 @@ def quantile(ordered: Tensor, level: Tensor) -> Tensor:
 def interval(
     resamples: Tensor, estimate: Tensor, confidence: float, method: str, acceleration: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return (low, high, fallback).
+    """Return (low, high, fallback) ``(*batch,)`` from resamples ``(resamples, *batch)`` by one of ``METHODS``.
 
-    ``fallback`` marks entries where BCa is undefined and the percentile interval is returned; None for other methods.
-
-    Args:
-        resamples: ``(resamples, *batch)``.
-        estimate: ``(*batch,)``.
-        confidence: between 0 and 1.
-        method: one of ``METHODS``.
-        acceleration: ``(*batch,)``, for BCa.
+    ``fallback`` marks entries where BCa, which takes the acceleration ``(*batch,)``, is undefined and the percentile
+    interval is returned; None for other methods.
     """
     ordered = resamples.sort(0).values
     tail = torch.full_like(estimate, (1 - confidence) / 2)
@@ -104,11 +98,7 @@ def _bca_levels(
 def acceleration(values: Tensor, weights: Tensor, table: Tensor, tables: int) -> Tensor:
     """BCa acceleration ``(tables,)`` from the jackknife: values without one item of each cell, weighted by its items.
 
-    Args:
-        values: ``(E,)`` value of the table less one item of a cell.
-        weights: ``(E,)`` items of the cell.
-        table: ``(E,)`` index of the table.
-        tables: number of tables.
+    ``values``, ``weights`` and ``table``, the number of the table, are ``(E,)`` over the cells of all tables.
     """
 
     def sums(x: Tensor) -> Tensor:
@@ -145,14 +135,10 @@ def two_sided_normal(difference: Tensor, standard_error: Tensor) -> Tensor:
 def smallest_p_adjusted(
     values: Iterable[Tensor], resamples: int, correction: str, level: float, *, sides: int
 ) -> float:
-    """The smallest adjusted p-value that the resamples can give, with a warning where no p-value alone can pass.
+    """The smallest adjusted p-value that so many resamples can give, with a warning where no p-value alone can pass.
 
-    Args:
-        values: ``(*batch,)`` of each measure; those that are nan have no p-value.
-        resamples: how many there are.
-        correction: one of ``CORRECTIONS``.
-        level: adjusted p-values up to this pass.
-        sides: 2 for two-sided p-values, else 1.
+    ``values`` ``(*batch,)`` of each measure that are nan have no p-value; adjusted ones up to ``level`` pass;
+    ``sides`` is 2 for two-sided p-values, else 1.
     """
     tests = max((int((~value.isnan()).sum()) for value in values), default=0)
     smallest = min(1.0, sides / (resamples + 1))
@@ -167,12 +153,9 @@ def smallest_p_adjusted(
 
 
 def adjust(p_values: Tensor, correction: str) -> Tensor:
-    """P-values adjusted for the number of p-values in the batch.
+    """P-values ``(*batch,)`` adjusted for their number; nan stays nan and does not count.
 
-    Args:
-        p_values: ``(*batch,)``; nan stays nan and does not count.
-        correction: ``"holm"`` (bounds the chance of any false finding) or ``"benjamini-hochberg"`` (bounds the
-            expected share of false findings).
+    ``"holm"`` bounds the chance of any false finding, ``"benjamini-hochberg"`` the expected share of false findings.
     """
     flat = p_values.reshape(-1)
     known = ~flat.isnan()

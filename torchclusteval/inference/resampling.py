@@ -66,19 +66,13 @@ def score_resamples(
     progress: Progress | None,
     widths: Sequence[int] | None = None,
 ) -> Values:
-    """Score every resample of every table.
+    """Score so many resamples of every table: name -> ``(resamples, tables)`` float64.
 
     Args:
-        resampler: draws and scores the resamples.
-        measures: what to compute.
-        resamples: how many to draw for each table.
         generator: source of the one seed; None: torch's own.
         chunk_size: resamples to score at a time, in whole blocks; None: as many as fit.
         progress: called as ``progress(done, total)`` after each draw.
         widths: elements of each table that is drawn by itself; None: ``resampler.n_elements``.
-
-    Returns:
-        Name -> ``(resamples, tables)`` float64.
     """
     blocks = seeded_blocks(resamples, resampler.device, generator)
     tables, elements = resampler.n_tables, resampler.n_elements

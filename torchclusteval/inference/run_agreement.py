@@ -38,12 +38,7 @@ class CodedRuns:
         if kept is not None:
             mask = kept if mask is None else kept & mask
         return ContingencyTables.from_labels(
-            first,
-            self.codes[others],
-            mask=mask,
-            num_classes=size or self.size,
-            num_clusters=self.size,
-            item_dims=1,
+            first, self.codes[others], mask=mask, num_classes=size or self.size, num_clusters=self.size, item_dims=1
         )
 
     def present(self) -> Tensor:
@@ -59,11 +54,7 @@ class CodedRuns:
 def code_runs(
     labels: Any, mask: Any, device: torch.device | str | None, noise_label: Any = None, noise: str = "ignore"
 ) -> CodedRuns:
-    """Runs ``(B, N)`` as codes; missing labels are items that a run lacks.
-
-    Raises:
-        ValueError: there is no run, or they are not ``(B, N)``.
-    """
+    """Runs ``(B, N)``, at least one, as codes; missing labels are items that a run lacks."""
     own = {"mask": mask, "noise_label": noise_label, "noise": noise, "device": device}
     options = LabelOptions.of({**own, "missing": "ignore", "item_dims": 1})
     with argument_names(labels_true="labels", labels_pred="labels"):

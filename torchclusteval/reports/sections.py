@@ -1,6 +1,6 @@
 """The sections of a report."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import escape
 from typing import Any
 
@@ -43,9 +43,6 @@ def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: li
     if found.stability is not None:
         made.append(("stability", "Stability of its clusters", _stability(labels, found)))
     return made
-
-
-# --- sections -----------------------------------------------------------------------------------------------
 
 
 def _read(labels: Labelling, facts: list[tuple[str, str]]) -> str:
@@ -286,22 +283,17 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     if len(drawn.size) < len(stability.size):
         out += note(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.")
     out += picture(plot_stability(drawn), f"stability of the clusters of {best}")
-    keys = ("mean_jaccard", "recovered", "dissolved", "prediction_strength")
-    columns = (getattr(stability, key).tolist() for key in ("size", "runs", *keys))
-    rows: Rows = [[str(label), *values] for label, *values in zip(stability.labels.tolist(), *columns, strict=True)]
+    _, *keys = columns = stability.to_dict()
+    rows: Rows = [[str(label), *values] for label, *values in zip(*columns.values(), strict=True)]
     rows.sort(key=lambda row: 1.0 if row[3] != row[3] else -float(row[3]))  # type: ignore[arg-type]
-    return out + _cut_table(["cluster", "size", "runs", *keys], rows)
-
-
-# --- parts --------------------------------------------------------------------------------------------------
+    return out + _cut_table(["cluster", *keys], rows)
 
 
 def _least_stable(stability: ClusterStability) -> ClusterStability:
     order = stability.mean_jaccard.nan_to_num(nan=2.0).argsort(stable=True)[:_MAX_DRAWN]
     labels = np.array(stability.labels.tolist(), dtype=object)[order.cpu().numpy()]
-    columns = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")
-    chosen = {key: getattr(stability, key)[order] for key in columns}
-    return replace(stability, labels=labels, jaccard=stability.jaccard[:, order], **chosen)
+    chosen = {x.name: getattr(stability, x.name)[..., order] for x in fields(stability) if x.name != "labels"}
+    return replace(stability, labels=labels, **chosen)
 
 
 def _names(labels: Any) -> list[str]:

@@ -96,9 +96,6 @@ def _compared(
     return replace(found, records={lead.name: record}, settings=settings | {"smallest_p_adjusted": least * tests})
 
 
-# --- groups of items --------------------------------------------------------------------------------------
-
-
 def over_groups(
     values: Tensor, lead: Measure, n_resamples: int, level: float, generator: torch.Generator | None
 ) -> ResultsByMeasure[Interval]:

@@ -12,8 +12,6 @@ from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.inference import cluster_stability
 
-_COLUMNS = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")
-
 
 def run(arguments: argparse.Namespace) -> str:
     """Stability of each cluster of one column in the others."""
@@ -39,8 +37,8 @@ def run(arguments: argparse.Namespace) -> str:
 
         save_picture(plot_stability(found), arguments.plot)
     head = {"reference": arguments.reference, "n_items": n_items - without, "n_runs": len(held) - 1}
-    values = [getattr(found, name).tolist() for name in _COLUMNS]
-    columns = ["cluster", *_COLUMNS]
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(found.labels.tolist(), *values, strict=True)]
+    values = {"cluster": found.labels.tolist(), **found.to_dict()}
+    del values["labels"]
+    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     title = f"clusters of {arguments.reference} in {head['n_runs']} clusterings of {head['n_items']} items"
-    return render(arguments, {"clusters": Table(columns, rows)}, head, title)
+    return render(arguments, {"clusters": Table([*values], rows)}, head, title)

@@ -1,7 +1,6 @@
 """The command ``score``: clusterings in files against the truth."""
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -162,7 +161,7 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
     try:
         held, _ = hold_columns(asked, options, truth_first=several)
     except ValueError as error:
-        if several and len(asked.files) > 1 and re.search("cell", str(error)):
+        if several and len(asked.files) > 1 and "cell" in str(error):
             raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
         raise
     return held, held.pop(1) if arguments.by is not None else None

@@ -1,7 +1,6 @@
 """The tables of the clusterings in a file against the truth, counted block by block."""
 
-from contextlib import nullcontext
-from typing import Any
+from functools import partial
 
 import torch
 
@@ -35,7 +34,8 @@ def count_table(
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         count = _Count(table, columns, names, asked)
         problem: Exception | None = None
-        with _progress(rank) as progress:
+        bar = partial(progress_bar, "reading", None if rank == 0 else False)
+        with bar() as progress:
             try:
                 count.read(rank, ranks, progress)
             except (WrongKindError, ValueError, OSError) as error:
@@ -46,7 +46,7 @@ def count_table(
             if not isinstance(wrong, WrongKindError):
                 raise wrong
         if problems:
-            with _progress(rank) as progress:
+            with bar() as progress:
                 held = {one.name: one for one in hold(table, {name: name for name in columns}, asked, progress)}
             return rank, [held[name] for name in (truth, *names)]
         if not count.n_items:
@@ -55,10 +55,6 @@ def count_table(
             note_unseen(option, label, any(seen[i] for _, seen in shared))
         accumulator = count.accumulator.all_reduce()
         return rank, accumulator.to(device).tables()._replace(names=tuple(names))
-
-
-def _progress(rank: int) -> Any:
-    return progress_bar("reading") if rank == 0 else nullcontext()
 
 
 class _Count:
