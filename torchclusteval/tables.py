@@ -90,12 +90,7 @@ class ContingencyTables:
         return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
-    def from_labels(
-        cls,
-        labels_true: Any,
-        labels_pred: Any,
-        **options: Unpack[LabelKeywords],
-    ) -> "ContingencyTables":
+    def from_labels(cls, labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords]) -> "ContingencyTables":
         """Count the items of each class in each cluster.
 
         Args:

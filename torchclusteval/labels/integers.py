@@ -52,9 +52,8 @@ class IntegerLabels:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
         if self.vocabulary is not None:
             if not isinstance(label, str) and all(isinstance(x, str) for x in self.vocabulary.flat):
-                raise ValueError(
-                    f"{name}: expected a string, as the labels are; got {brief(label)}{_if_missing(label)}"
-                )
+                got = brief(label) + _if_missing(label)
+                raise ValueError(f"{name}: expected a string, as the labels are; got {got}")
             hits = np.equal(self.vocabulary, label, dtype=object).astype(bool)
             if not hits.any():
                 return None

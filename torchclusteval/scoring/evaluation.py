@@ -170,10 +170,8 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     else:  # the device has all else to do before it is waited for
         ordered = sorted(kept, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
-    if ordered is kept and not tables.has_unmatched:
-        return scores_of(tables, kept, _values(tables, kept, chunk_size), skipped)
     values: dict[str, Tensor] = {}
-    for own, some in _sides(tables, ordered):
+    for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
         values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
     return scores_of(tables, kept, [values[measure.name] for measure in kept], skipped)
 
@@ -413,10 +411,7 @@ class SumsOfGroups:
     zero_division: float | None = None  # as the measures have it
 
     def combine(
-        self,
-        totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor],
-        identical: Tensor,
-        items: Tensor,
+        self, totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor], identical: Tensor, items: Tensor
     ) -> dict[str, Tensor]:
         """Values ``(*some,)`` from sums over groups: ``totals`` ``(*some, parts)``, ``identical`` and ``items``."""
         values = {}
