@@ -172,10 +172,7 @@ class _Side(NamedTuple):
         return 0 if low < 0 else (high // step + 1) * step
 
     def code_range(self, keep: Tensor | None, validate: bool, ends: tuple[int, int] | None) -> tuple[int, int]:
-        """First and last code: given by the size, or the range of the labels, excluded items included.
-
-        ``ends``: the smallest and largest label, where they are known.
-        """
+        """First and last code: given by the size, or the range of all labels, excluded ones too (``ends`` if known)."""
         ids, size = self.ids, self.size
         if size is None:
             return ends or bounds(ids.values, None)

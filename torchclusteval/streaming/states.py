@@ -17,7 +17,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import dispatch
 from torchclusteval.counting.by_group import count_considered_by_group, count_groups, join_groups, tables_of_groups
 from torchclusteval.counting.margins import with_margins
-from torchclusteval.labels.absent import AbsentGroup, group_among_codes
+from torchclusteval.labels.absent import AbsentGroup, group_among_codes, repeat_last
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -332,9 +332,13 @@ class GrowingState:
         cells = listed._replace(table=table).cells(torch.Size([considered.numel()]), False)
         fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)
         total = int(considered.sum()) if considered.numel() else 0
+        one, other = (
+            labels if group is None or group.stays else repeat_last(labels)
+            for labels, group in zip(listed.labels, listed.absent, strict=True)
+        )
         parts, packed = tables_of_groups(
             cells,
-            listed.labels,
+            (one, other),
             considered.shape,
             "auto",
             total,
