@@ -172,10 +172,7 @@ def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: st
 def check_codes(
     ids: IntegerLabels, keep: Tensor | None, size: int, name: str, given: str, ends: tuple[int, int] | None = None
 ) -> None:
-    """Raise unless labels that count are codes ``0 .. size - 1``, as the option ``given`` says.
-
-    ``ends``: the smallest and largest label, where they are known.
-    """
+    """Raise unless labels that count, of a range ``ends`` if known, are codes below ``size``, as ``given`` says."""
     if ids.kind == "text":
         raise ValueError(f"{name}: expected codes 0..{size - 1}, as {given} is given; got strings")
     low, high = ends or bounds(ids.values, None)

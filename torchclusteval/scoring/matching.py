@@ -17,7 +17,7 @@ from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.renaming import as_array, check_found, find_groups, names_of_groups, new_labels, rename
+from torchclusteval.labels.renaming import as_array, find_groups, names_of_groups, new_labels, rename
 from torchclusteval.measures.assignment import (
     TIE_TOLERANCE,
     flatten_batch,
@@ -78,8 +78,6 @@ class Matching:
         size = source.shape[-1]
         own = (source.clusters, source.batch_shape, size, source.device)
         columns = find_groups(labels_pred, *own, gaps=fill is not None)
-        if fill is None:
-            check_found(columns)
         names = names_of_columns(source, self.class_of_cluster, unmatched, fill)
         renamed = rename(torch.where(columns < 0, size, columns), names)
         if not all(hasattr(labels_pred, name) for name in ("iloc", "columns", "index")):
@@ -160,16 +158,8 @@ def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | Non
         else:
             chosen, unique = _match_by_majority(cells)
         matched, partner, total = cells.columns_of_rows(chosen), cells.rows_of_columns(chosen), cells.total(chosen)
-    return Matching(
-        on=on,
-        how=how,
-        at_least=at_least,
-        cluster_of_class=matched.reshape(*shape, rows),
-        class_of_cluster=partner.reshape(*shape, columns),
-        total=total.double().reshape(shape),
-        unique=unique.reshape(shape),
-        source=tables,
-    )
+    sides = matched.reshape(*shape, rows), partner.reshape(*shape, columns)
+    return Matching(on, how, at_least, *sides, total.double().reshape(shape), unique.reshape(shape), tables)
 
 
 def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any = None) -> Any:
@@ -460,10 +450,8 @@ def _check_match(tables: ContingencyTables, match: Matching) -> None:
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
         raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) is theirs)")
-    for side, here, there in (
-        ("classes", tables.classes, match.source.classes),
-        ("clusters", tables.clusters, match.source.clusters),
-    ):
+    for side in ("classes", "clusters"):
+        here, there = getattr(tables, side), getattr(match.source, side)
         if here is there or here is None or there is None:
             continue
         same = isinstance(here, Tensor) == isinstance(there, Tensor) and here.shape == there.shape

@@ -315,10 +315,7 @@ class ContingencyAccumulator:
         return self
 
     def _agree(self, group: Any, ranks: list[int], **asked: Any) -> bool:
-        """Whether this rank is to count its earlier sum, which others may hold too.
-
-        The ranks are then alike, and this one has the names and groups of the others.
-        """
+        """Make sure that ranks are alike; whether this one is to count its earlier sum, which others may hold too."""
         total = None if self._reduced is None else self._reduced.n_considered.tolist()
         shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks, total), group)
         _expect_agreement([settings for settings, *_ in shared], ranks)
