@@ -172,6 +172,9 @@ def test_other_indexes() -> None:
         tce.evaluate(true, pred)
     assert tce.evaluate(true, pred.reset_index(drop=True), "ari")["ari"] == 1
     assert tce.evaluate(true.reset_index(drop=True), pred, "ari")["ari"] == 1
+    whole = pd.Series([0, 0, 1, 1])
+    with pytest.warns(UserWarning, match=r"labels_pred: an index 0\.\.N-1 goes by position.*\.reindex"):
+        assert tce.evaluate(whole.iloc[1:], whole.iloc[:-1], "ari")["ari"] == -0.5
     with pytest.raises(ValueError, match="number of items"):
         tce.evaluate(true, pred[:2])
     runs = [pred, shuffled(pred)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.sources import LabelSource, Names, pandas_index
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -76,7 +77,7 @@ def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
 def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
     """Raise where pandas indexes say that items of one position are not the same; None: of no pandas object.
 
-    They then hold the same labels in another order, or other labels and neither is 0..N-1.
+    They then hold the same labels in another order, or other labels and neither is 0..N-1 (with a warning if shared).
     """
     known: list[tuple[str, Any]] = []  # different ones
     for name, index in indexes:
@@ -90,6 +91,8 @@ def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
                 raise ValueError(f"{expected}; got the same labels in another order ({remedy})")
             if not (counts_up(index) or counts_up(reference)):
                 raise ValueError(f"{expected}; got other labels ({remedy})")
+            if alike and bool(index.isin(reference).any()):
+                warn(f"{name}: an index 0..N-1 goes by position, though that of {first} has some of it ({remedy})")
         known.append((name, index))
 
 
