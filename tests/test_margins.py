@@ -22,7 +22,7 @@ ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
 
 def by_label(tables: ContingencyTables) -> dict[str, Any]:
     """Everything that tables count, by label and without what is 0."""
-    by_class, by_cluster = margins_by_label(tables)
+    by_class, by_cluster, *_ = margins_by_label(tables)
     return {
         "cells": cells_by_label(tables),
         "by class": by_class,

@@ -31,7 +31,7 @@ from torchclusteval.counting.margins import separate
 from torchclusteval.counting.no_counts import axes_of, check_counts, whose_proportions
 from torchclusteval.counting.soft import expected_counts
 from torchclusteval.labels.encoding import encode
-from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
+from torchclusteval.labels.group_labels import GroupLabels, select_groups, select_tables
 from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
@@ -90,12 +90,7 @@ class ContingencyTables:
         return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
-    def from_labels(
-        cls,
-        labels_true: Any,
-        labels_pred: Any,
-        **options: Unpack[LabelKeywords],
-    ) -> "ContingencyTables":
+    def from_labels(cls, labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords]) -> "ContingencyTables":
         """Count the items of each class in each cluster.
 
         Args:
@@ -287,8 +282,6 @@ class ContingencyTables:
             ([[3.0, 0.0], [0.0, 3.5]], [1.0, 0.5], [1.0, 0.0])
         """
         return cls._of(read_intervals(true, pred, layout))
-
-    # --- contents -----------------------------------------------------------------------------
 
     @lazy_property
     def classes(self) -> GroupLabels | None:
@@ -500,8 +493,6 @@ class ContingencyTables:
             expected = "expected items that both sides group; got some that only one side groups"
             raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
 
-    # --- quantities for measures --------------------------------------------------------------------------
-
     @lazy_property
     @launched
     def _n_items_f64(self) -> Tensor:
@@ -566,8 +557,6 @@ class ContingencyTables:
         """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
         return reductions.max_by_cluster(self._cell_quantities, quantity)
 
-    # --- conversions -------------------------------------------------------------------
-
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
@@ -592,7 +581,8 @@ class ContingencyTables:
         """The same tables on another device."""
         device = self.device if device is None else resolve_device(device, {})
         considered = None if self._n_considered is None else self._n_considered.to(device)
-        classes, clusters, groups = (move(x, device) for x in (self.classes, self.clusters, self.groups))
+        labels = self.classes, self.clusters, self.groups
+        classes, clusters, groups = (x.to(device) if isinstance(x, Tensor) else x for x in labels)
         margins = None if self._margins is None else self._margins.to(device)
         return self._of(TableParts(self._cells.to(device), considered, classes, clusters, self.names, groups, margins))
 

@@ -188,6 +188,10 @@ WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "latin-1": ("t\ncaf\xe9\n".encode("latin-1"), "UTF-8 text; got byte 0xe9 on line 2"),
     "latin-1 in a table": ("t,a\ncaf\xe9,1\n".encode("latin-1"), "UTF-8 text; got byte 0xe9 on line 2"),
     "utf-16": ("t,a\n1,2\n".encode("utf-16"), "UTF-16"),
+    "ids that floats merge": (
+        "t,a\n9007199254740992.0,1\n9007199254740992.0,2\n",
+        "line 2: expected whole numbers below 2**53",
+    ),
     "binary": (b"\x7fELF\0\0\0\0", "another binary file"),
     "gzip cut off": (gzip.compress(b"t,a\n" + b"1,2\n" * 999)[:-12], "it is damaged"),
     "gzip spoilt": (gzip.compress(b"t,a\n1,2\n")[:12] + b"spoilt spoilt", "it is damaged"),
@@ -501,7 +505,7 @@ def _written(path: Path, text: str) -> str:
 def test_files_of_other_formats(tmp_path: Path, error: Any, name: str) -> None:
     text, known = OTHERS[name]
     path = _written(tmp_path / name, text)
-    for command in ("score", "score-coreference", "compare"):
+    for command in ("score", "score-coreference", "compare", "score-overlapping"):
         assert re.search(f"{name}: expected .*; got an? .*{known}", error(command, path, path))
     with pytest.raises(ValueError, match=f"expected a coreference file of CoNLL 2012; got an? .*{known}"):
         tce.read_conll(path)

@@ -32,35 +32,9 @@ class Word(enum.Enum):
     B = "b"
 
 
-class OfArrow:
-    """An object that is known by the one-array protocol of Arrow alone."""
-
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        return self.held.__arrow_c_array__(requested_schema)
-
-
-class OfArrowStream:
-    """As :class:`OfArrow`, by the protocol of streams."""
-
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.held.__arrow_c_stream__(requested_schema)
-
-
-class OfDlpack:
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.held.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return self.held.__dlpack_device__()
+def offering(held: Any, *methods: str) -> Any:
+    """An object that has these methods of another one alone: it is known by a protocol, not by its type."""
+    return type("Offering", (), {name: staticmethod(getattr(held, name)) for name in methods})()
 
 
 class LikeXarray:
@@ -169,8 +143,14 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "a number twice in a dictionary": (lambda: dictionary([7, 7, 5], [0, 1, 2, 2]), [7, 7, 5, 5]),
     "large codes": (lambda: dictionary(["a", "b"], [0, 1, 1, 0], arrow.uint32()), ["a", "b", "b", "a"]),
     "dictionary of booleans": (lambda: dictionary([True, False], [0, 1, 1, 0]), [True, False, False, True]),
-    "protocol of one array": (lambda: OfArrow(arrow.array(list("aabb")).dictionary_encode()), list("aabb")),
-    "protocol of streams": (lambda: OfArrowStream(arrow.chunked_array([[5, 5], [7, 7]])), [5, 5, 7, 7]),
+    "protocol of one array": (
+        lambda: offering(arrow.array(list("aabb")).dictionary_encode(), "__arrow_c_array__"),
+        list("aabb"),
+    ),
+    "protocol of streams": (
+        lambda: offering(arrow.chunked_array([[5, 5], [7, 7]]), "__arrow_c_stream__"),
+        [5, 5, 7, 7],
+    ),
     "tuple": (lambda: (5, 5.0, np.int8(7), 7), [5, 5, 7, 7]),
     "NumPy scalars": (lambda: [np.float64("nan"), 5, 7, 7], [None, 5, 7, 7]),
     "datetime NaT": (lambda: [5, np.datetime64("NaT"), 7, 7], [5, None, 7, 7]),
@@ -181,7 +161,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "strided": (lambda: np.repeat([5, 5, 7, 7], 3)[::3], [5, 5, 7, 7]),
     "strided tensor": (lambda: torch.tensor([5, 5, 7, 7]).repeat_interleave(2)[::2], [5, 5, 7, 7]),
     "broadcast": (lambda: np.broadcast_arrays(np.array([5, 5, 7, 7]), np.zeros(4))[0], [5, 5, 7, 7]),
-    "protocol of DLPack": (lambda: OfDlpack(np.array([5, 5, 7, 7])), [5, 5, 7, 7]),
+    "protocol of DLPack": (lambda: offering(np.array([5, 5, 7, 7]), "__dlpack__", "__dlpack_device__"), [5, 5, 7, 7]),
     "Arrow booleans": (lambda: arrow.array([True, None, False, False]), [True, None, False, False]),
     "Arrow, chunks of text": (lambda: arrow.chunked_array([["a", None], [], ["b", "b"]]), ["a", None, "b", "b"]),
     "polars": (lambda: polars.Series([5, 5, None, 7]), [5, 5, None, 7]),
@@ -255,7 +235,7 @@ MAKERS: dict[str, Callable[[list[Any], str], Any]] = {
     "Arrow": lambda x, kind: arrow.array(x),
     "chunks": lambda x, kind: arrow.chunked_array([x]),
     "polars": lambda x, kind: polars.Series(x),
-    "protocol": lambda x, kind: OfArrow(arrow.array(x)),
+    "protocol": lambda x, kind: offering(arrow.array(x), "__arrow_c_array__"),
     "list": lambda x, kind: x,
 }
 

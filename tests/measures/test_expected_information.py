@@ -46,7 +46,7 @@ def test_equals_exact_arithmetic(n, classes, clusters):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [3, 1000, 1001])
+@pytest.mark.parametrize("n", [3, 1000, 1001, 2000, 2390])
 def test_extreme_sizes_equal_exact_arithmetic(n):
     ones, block, halves, lopsided = [1] * n, [n], [n // 2, n - n // 2], [1, n - 1]
     for a in (ones, block, halves, lopsided):

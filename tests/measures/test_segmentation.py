@@ -362,6 +362,8 @@ def test_one_object_in_the_void() -> None:
         expected = slow_panoptic([9 if x == 0 and lacking == "absent_true" else x for x in true], pred, 255)
         value = tce.evaluate(true, pred, ["panoptic_quality"], **own)["panoptic_quality"].item()
         assert value == pytest.approx(2 * expected[0] / sum(expected[1:]))
+        twice = tce.evaluate([*true[:7]] * 2, [*pred[:7]] * 2, ["panoptic_quality"], by=[0] * 7 + [1] * 7, **own)
+        assert twice["panoptic_quality"].tolist() == [1, 1]  # where no item is without an object
     gaps = ContingencyTables.from_labels(true, [*pred[:4], None, math.nan, 8, 8], **NO_OBJECT)
     assert segmentation.panoptic_quality(gaps).item() == pytest.approx(2 / 3)
     only = ContingencyTables.from_labels([255, 255], [7, 8], **NO_OBJECT)

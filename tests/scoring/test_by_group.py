@@ -29,17 +29,13 @@ def labels(seed: int = 0, n: int = N, groups: int = 7, classes: int = 5) -> tupl
     return true, noisy.where(torch.rand(3, n, generator=generator) < 0.5, true), by
 
 
-def values_of(scores: Scores, group: int) -> dict[str, Tensor]:
-    return {name: value[..., group].contiguous() for name, value in scores.items()}
-
-
 def assert_separate(scores: Scores, by: Tensor, separate: Callable[[Tensor], Scores]) -> None:
     """Every group has the scores of a call with its items alone."""
     ids = by.unique().tolist()
     assert torch.as_tensor(scores.groups).tolist() == ids
     for place, group in enumerate(ids):
         alone = separate((by == group).nonzero().squeeze(-1))
-        found = values_of(scores, place)
+        found = {name: value[..., place].contiguous() for name, value in scores.items()}
         assert differing(found, dict(alone)) == []
         assert scores.n_items[..., place].tolist() == alone.n_items.tolist()
         torch.testing.assert_close(scores.coverage[..., place], alone.coverage, rtol=0, atol=0, equal_nan=True)

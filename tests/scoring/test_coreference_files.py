@@ -43,9 +43,6 @@ def test_documents_nested_and_discontinuous_mentions(tmp_path: Path) -> None:
         "(nw/a); part 000": [{(0, 1), (1, 1)}, {(0, 3)}, {(2, 2, 4, 5)}],
         "(nw/a); part 001": [{(0, 0)}],
     }
-
-
-def test_one_entity_inside_itself(tmp_path: Path) -> None:
     text = "#begin document a\nx (0|(0\ny -\nz 0)\nz 0)\n#end document\n"
     assert tce.read_conll(written(tmp_path, text)) == {"a": [{(0, 2), (0, 3)}]}
 
@@ -78,12 +75,6 @@ def test_damaged_files(text: str, message: str, tmp_path: Path) -> None:
     assert str(error.value).startswith(f"{tmp_path / 'key.conll'}: line ")
 
 
-def test_a_mention_of_two_entities_is_in_the_one_that_begins_first(tmp_path: Path) -> None:
-    """As the scorer of CoNLL does: MUC is 1 with the key (0, 1), (2, 2) in one entity."""
-    text = "#begin document a\nx (1|(2\nx 2)|1)\nx (1)\n#end document\n"
-    assert tce.read_conll(written(tmp_path, text), on_duplicate="first") == {"a": [{(0, 1), (2, 2)}]}
-
-
 def test_marks_without_bars(tmp_path: Path) -> None:
     """As in the files TC-A-7 to TC-A-9 of the CoNLL scorer."""
     barred = "#begin document a\nx (1|(1\nx 1)\nx (2)|1)\n#end document\n"
@@ -94,6 +85,9 @@ def test_marks_without_bars(tmp_path: Path) -> None:
 
 
 def test_the_first_of_two_entities(tmp_path: Path) -> None:
+    """The one that begins first, as in the scorer of CoNLL: MUC is 1 with the key (0, 1), (2, 2) in one entity."""
+    text = "#begin document a\nx (1|(2\nx 2)|1)\nx (1)\n#end document\n"
+    assert tce.read_conll(written(tmp_path, text), on_duplicate="first") == {"a": [{(0, 1), (2, 2)}]}
     path = written(tmp_path, f"{BEGIN}x (4)|(7)\ny (7)\n{END}")
     assert tce.read_conll(path, on_duplicate="first") == {"(a); part 000": [{(0, 0)}, {(1, 1)}]}
     with pytest.raises(ValueError, match="on_duplicate: expected one of error, first; got 'last'"):

@@ -245,7 +245,7 @@ def test_tables_that_memory_has_no_room_to_match(monkeypatch: pytest.MonkeyPatch
     def fails(*_: Any) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 80000000000 bytes.")
 
-    monkeypatch.setattr("torchclusteval.scoring.matching.match_dense", fails)
+    monkeypatch.setattr("torchclusteval.measures.assignment.match_dense", fails)
     with pytest.raises(ValueError, match=r"tables: .*memory.* 1 tables of 1 x 2 "):
         tce.match(T([[1, 2]]))
 

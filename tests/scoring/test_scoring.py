@@ -47,13 +47,7 @@ def test_selections_of_measures():
     pairs = tce.evaluate(TRUE, PRED, "pairs")
     assert pairs.names == tuple(name for name, m in tce.MEASURES.items() if m.family == "pairs")
     assert tce.evaluate(TRUE, PRED, ["vi", "pairs", "ari"]).names[0] == "variation_of_information"
-    own = tce.Measure(
-        name="v_beta_3",
-        family="entropy",
-        function=partial(tce.measures.v_measure, beta=3),
-        range=(0, 1),
-        better="higher",
-    )
+    own = tce.Measure("v_beta_3", "entropy", partial(tce.measures.v_measure, beta=3), (0, 1), better="higher")
     scores = tce.evaluate(TRUE, PRED, [own, "nmi", "nmi_arithmetic"])
     assert scores.names == ("v_beta_3", "nmi_arithmetic")
     h, c = metrics.homogeneity_score(TRUE, PRED[2]), metrics.completeness_score(TRUE, PRED[2])

@@ -20,13 +20,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import torchclusteval as tce
 from tests.support import tagged_cuda
-from tests.support.tagged_cuda import ON_DEVICE, CudaTensor, tensors
+from tests.support.tagged_cuda import ON_DEVICE, CudaTensor, depends_on_values, tensors
 from torchclusteval.common import kernels
 from torchclusteval.measures.registry import DEFAULT
 
-NUMBERS = ("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "equal", "allclose", "is_nonzero")
-SIZED_BY_VALUES = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "_unique2")
-ALLOCATIONS = {
+ALLOCATIONS = (
     "empty",
     "new_empty",
     "empty_like",
@@ -35,7 +33,7 @@ ALLOCATIONS = {
     "detach",
     "alias",
     "_local_scalar_dense",
-}
+)
 
 
 def tuple_of(*x: Any) -> tuple[Any, ...]:
@@ -69,9 +67,11 @@ class Operations(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.made: list[tuple[str, int]] = []
+        self.wait = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        self.wait |= depends_on_values(func, args)
         returns = func._schema.returns
         is_view = bool(returns) and all(x.alias_info is not None and not x.alias_info.is_write for x in returns)
         if not is_view and func.overloadpacket.__name__ not in ALLOCATIONS:
@@ -101,9 +101,7 @@ def counting() -> Iterator[Counts]:
             result = plain(func, args, kwargs)
         after = any(isinstance(x, CudaTensor) for x in tensors([result]))
         crosses = bool(given) and before != after and name in ("to", "cpu", "cuda", "numpy", "tensor", "as_tensor")
-        mask = name == "__getitem__" and any(x.dtype == torch.bool for x in tensors([args[1]]))
-        sized = name in SIZED_BY_VALUES or (name == "where" and len(args) + len(kwargs) == 1) or mask
-        if before and (name in NUMBERS or sized or (crosses and not after)):
+        if before and (operations.wait or name == "tolist" or (crosses and not after)):
             counts.waits.append(name)
         elif after and (crosses or (not given and name in ("tensor", "as_tensor", "asarray"))):
             counts.copies_to_device += 1

@@ -64,12 +64,17 @@ _WAITING = "the host would wait for the device"
 _DEPENDENT = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 
 
+def depends_on_values(func: Any, args: Any) -> bool:
+    """Whether the result of an operation of ATen, or its shape, depends on values."""
+    by_place = func is torch.ops.aten.index.Tensor and all(x is None or x.dtype != torch.bool for x in args[1])
+    return bool(_DEPENDENT & {*func.tags}) and not by_place
+
+
 class Waitless(TorchDispatchMode):
-    """Operations whose result, or whose shape, depends on values raise."""
+    """Operations that wait raise."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        by_place = func is torch.ops.aten.index.Tensor and all(x is None or x.dtype != torch.bool for x in args[1])
-        if _DEPENDENT & {*func.tags} and not by_place:
+        if depends_on_values(func, args):
             raise RuntimeError(f"{func}: {_WAITING}")
         return func(*args, **(kwargs or {}))
 

@@ -38,10 +38,15 @@ def assert_scores(found: dict[str, Tensor], preds: Tensor, target: Tensor, **opt
 
 
 class Model(nn.Module):
+    """It keeps a metric beside its layers, which ``forward`` does not use."""
+
     def __init__(self, metric: Metric) -> None:
         super().__init__()
-        self.layer = nn.Linear(2, 2)
+        self.layer = nn.Linear(2, 3)
         self.metric = metric
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
 
 
 CASTS: dict[str, Callable[[nn.Module], object]] = {
@@ -65,18 +70,6 @@ def test_casting_a_module_leaves_counts_alone(cast: str, sizes: dict[str, Any]) 
     assert_scores(model.metric.compute(), [*[3, 4] * 35_001, 3], [3] * 70_003)  # type: ignore[arg-type]
 
 
-class Scored(nn.Module):
-    """A model that keeps a metric beside its layers, which ``forward`` does not use."""
-
-    def __init__(self, metric: Metric) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 3)
-        self.metric = metric
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x)
-
-
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="torch has no TorchScript there")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # torch's own: TorchScript ends
 @every_state
@@ -86,7 +79,7 @@ def test_models_with_a_metric_can_be_scripted(name: str, sizes: dict[str, Any]) 
     preds, target = labels()
     metric = getattr(metrics, name)(**({"num_classes": 6} if name == "ClusterAccuracy" else sizes))
     metric.update(preds, target)
-    model = Scored(metric)
+    model = Model(metric)
     scripted: Any = torch.jit.script(model)
     torch.jit.save(scripted, io.BytesIO())
     x = torch.ones(1, 2)

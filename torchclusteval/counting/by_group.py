@@ -90,7 +90,7 @@ def tables_of_groups(
         absent = true, pred
     stored = _in_layout(cells, shape, layout, n_labels)
     parts = TableParts(stored, considered, classes, clusters)
-    return parts if absent == (None, None) else with_margins(parts, absent, has_void), packed
+    return parts if absent == (None, None) and not has_void else with_margins(parts, absent, has_void), packed
 
 
 def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:

@@ -43,16 +43,12 @@ def repeat_last(labels: GroupLabels | None) -> GroupLabels | None:
     if labels is None:
         return None
     count = labels.shape[-1]
-    return select_groups(labels, torch.arange(count + 1).clamp(max=count - 1).to(_device_of(labels)))
+    return select_groups(labels, torch.arange(count + 1).clamp(max=count - 1).to(labels.device))
 
 
 def drop_absent_label(labels: GroupLabels | None, absent: AbsentGroup | None) -> GroupLabels | None:
     """Labels of the rows (columns) that are left when this one has become a margin."""
     if labels is None or absent is None or absent.stays or labels.shape[-1] == 1:
         return labels
-    others = torch.arange(labels.shape[-1] - 1, device=_device_of(labels))
+    others = torch.arange(labels.shape[-1] - 1, device=labels.device)
     return select_groups(labels, others + (others >= absent.index))
-
-
-def _device_of(labels: GroupLabels) -> torch.device:
-    return labels.device if isinstance(labels, Tensor) else torch.device("cpu")

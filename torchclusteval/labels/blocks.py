@@ -101,8 +101,6 @@ def _flat_index(sides: PairRows, pair: EncodedPair, batch_rows: range, items: ra
         mask = all_of(inside, mask)
     if mask is not None:
         index = torch.where(mask, index, pair.batch_shape.numel() * rows * columns)
-    if sides.weights is None:
-        weight = torch.ones((), dtype=torch.int64, device=pair.device)
-    else:
-        weight = sides.weights.read(batch_rows, items)
+    one = torch.ones((), dtype=torch.int64, device=pair.device)
+    weight = one if sides.weights is None else sides.weights.read(batch_rows, items)
     return index.reshape(-1), weight.expand(shape).reshape(-1)

@@ -160,20 +160,19 @@ class _Side(NamedTuple):
     absent_name: str
 
     def likely_size(self, shape: tuple[int, ...]) -> int:
-        """The size; else a power of two above a sample of many labels; 0: all of them must be read."""
+        """The size; else one that is above a sample of many labels; 0: all of them must be read."""
         x = self.ids.values
         if math.prod(shape) <= _FEW_LABELS or shape[-1] <= _SAMPLED_LABELS or torch.compiler.is_compiling():
             return 0
         if self.size is not None or not x.is_cpu or x.element_size() < 4 or self.ids.vocabulary is not None:
             return int(self.size or 0)
-        highest = int(np.bitwise_or.reduce(x.numpy()[..., :: max(1, x.numel() // _SAMPLED_LABELS)], None))
-        return 0 if highest < 0 else 1 << highest.bit_length()
+        sample = x.numpy()[..., :: max(1, x.numel() // _SAMPLED_LABELS)]
+        low, high = int(np.minimum.reduce(sample, None)), int(np.maximum.reduce(sample, None))
+        step = 1 << max(0, high.bit_length() - 3)  # room for larger ones
+        return 0 if low < 0 else (high // step + 1) * step
 
     def code_range(self, keep: Tensor | None, validate: bool, ends: tuple[int, int] | None) -> tuple[int, int]:
-        """First and last code: given by the size, or the range of the labels, excluded items included.
-
-        ``ends``: the smallest and largest label, where they are known.
-        """
+        """First and last code: given by the size, or the range of all labels, excluded ones too (``ends`` if known)."""
         ids, size = self.ids, self.size
         if size is None:
             return ends or bounds(ids.values, None)

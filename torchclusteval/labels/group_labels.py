@@ -34,11 +34,6 @@ def select_tables(labels: GroupLabels | None, keys: Tensor) -> GroupLabels | Non
     return np.asarray(flat[keys.cpu().numpy()]) if isinstance(flat, np.ndarray) else _index(flat, keys)
 
 
-def move(labels: GroupLabels | None, device: torch.device | str) -> GroupLabels | None:
-    """The labels on another device; strings stay on the CPU."""
-    return labels.to(device) if isinstance(labels, Tensor) else labels
-
-
 def _index(labels: Tensor, index: Any) -> Tensor:
     """``labels[index]``; uint64 by its bits, since CUDA does not index it."""
     return labels.view(torch.int64)[index].view(torch.uint64) if labels.dtype == torch.uint64 else labels[index]

@@ -52,9 +52,8 @@ class IntegerLabels:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
         if self.vocabulary is not None:
             if not isinstance(label, str) and all(isinstance(x, str) for x in self.vocabulary.flat):
-                raise ValueError(
-                    f"{name}: expected a string, as the labels are; got {brief(label)}{_if_missing(label)}"
-                )
+                got = brief(label) + _if_missing(label)
+                raise ValueError(f"{name}: expected a string, as the labels are; got {got}")
             hits = np.equal(self.vocabulary, label, dtype=object).astype(bool)
             if not hits.any():
                 return None
@@ -172,10 +171,7 @@ def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: st
 def check_codes(
     ids: IntegerLabels, keep: Tensor | None, size: int, name: str, given: str, ends: tuple[int, int] | None = None
 ) -> None:
-    """Raise unless labels that count are codes ``0 .. size - 1``, as the option ``given`` says.
-
-    ``ends``: the smallest and largest label, where they are known.
-    """
+    """Raise unless labels that count, of a range ``ends`` if known, are codes below ``size``, as ``given`` says."""
     if ids.kind == "text":
         raise ValueError(f"{name}: expected codes 0..{size - 1}, as {given} is given; got strings")
     low, high = ends or bounds(ids.values, None)

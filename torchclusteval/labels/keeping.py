@@ -64,11 +64,10 @@ def _without_missing(
     keep: Tensor | None, true: IntegerLabels, pred: IntegerLabels, options: LabelOptions
 ) -> Tensor | None:
     if options.missing == "error":
-        for ids, name in ((true, "labels_true"), (pred, "labels_pred")):
-            remedy = 'leave such items out by missing="ignore" or mask='
-            if name == "labels_true":
-                remedy += "; where the truth is of a sample, absent_true= and tce.estimate_from_sample"
-            check_missing(ids, keep, name, remedy)
+        remedy = 'leave such items out by missing="ignore" or mask='
+        of_sample = "; where the truth is of a sample, absent_true= and tce.estimate_from_sample"
+        check_missing(true, keep, "labels_true", remedy + of_sample)
+        check_missing(pred, keep, "labels_pred", remedy)
     # Unchecked, what is no whole number is a label outside the codes, if there are codes.
     excluded = [
         ids.missing

@@ -81,7 +81,8 @@ class LabelOptions:
             self._check_noise()
         for name, other in (("absent_true", "ignore_index"), ("absent_pred", "noise_label")):
             label, excluded = getattr(self, name), getattr(self, other)
-            if label is not None and excluded is not None and _same(label, excluded):
+            both = label is not None and excluded is not None and isinstance(label, str) == isinstance(excluded, str)
+            if both and label == excluded:
                 got = f"{brief(label)} for both"
                 raise ValueError(f"{name}: expected a label other than {other}, which excludes its items; got {got}")
 
@@ -134,7 +135,3 @@ def check_names(options: Iterable[str], allowed: Collection[str]) -> None:
 
 DEFAULTS = LabelOptions()
 _NAMES = {field.name for field in fields(LabelOptions)}
-
-
-def _same(a: Any, b: Any) -> bool:
-    return isinstance(a, str) == isinstance(b, str) and bool(a == b)

@@ -1,12 +1,12 @@
 """Step 1 of 3, from labels to codes: both sides as whole numbers of one shape, with mask and weights."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.inputs import as_mask, as_numbers, check_nonnegative, resolve_device, tensor_of
 from torchclusteval.labels.integers import IntegerLabels, to_integers
 from torchclusteval.labels.options import DEFAULTS, LabelOptions
@@ -98,5 +98,4 @@ def _check_weights(weights: Tensor, mask: Tensor | None) -> None:
     check_nonnegative(weights, "weights", (-1,))
     count = weights.numel() if mask is None else int(mask.expand(weights.shape).sum())
     if weights.is_floating_point() and count and weights.detach().sum() < count:
-        message = "weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1"
-        warnings.warn(message, UserWarning, stacklevel=7)
+        warn("weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1")

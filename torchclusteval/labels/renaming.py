@@ -17,12 +17,18 @@ def find_groups(
 ) -> Tensor:
     """The group that each label ``(*batch, N)`` means, int64; -1 where no group has the label, or there is none.
 
-    ``groups``: the label of each, ``(size,)`` or ``(*batch, size)``; None: its number. ``gaps``: labels may be missing.
+    ``groups``: the label of each, ``(size,)`` or ``(*batch, size)``; None: its number. ``gaps``: labels may be missing
+    or of no group.
     Raise where labels are not as described, or do not fit ``batch_shape``, that of the tables with these groups.
     """
     own = read_integers(labels, "labels_pred", device, None if gaps else "drop these items, or give them one by fill=")
     found = _group_of(own, groups, batch_shape, size)
-    return found if own.missing is None else found.masked_fill(own.missing, -1)
+    found = found if own.missing is None else found.masked_fill(own.missing, -1)
+    if not gaps and bool((found < 0).any()):
+        got = f"one that is not, at position {format_position(first_position(found < 0))}"
+        expected = "labels of the tables' clusters"
+        raise ValueError(f"labels_pred: expected {expected}; got {got} (fill= gives such items one label)")
+    return found
 
 
 def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch.Size, size: int) -> Tensor:
@@ -117,14 +123,3 @@ def rename(columns: Tensor, names: np.ndarray) -> GroupLabels:
     columns = columns.expand(*shape, -1)
     own = names if names.dtype.kind == "O" else torch.from_numpy(np.ascontiguousarray(names)).to(columns.device)
     return labels_at(own, columns)
-
-
-def check_found(columns: Tensor) -> None:
-    """Raise where a label is of no group."""
-    missing = columns < 0
-    if bool(missing.any()):
-        at = first_position(missing)
-        where = f"one that is not, at position {format_position(at)}"
-        raise ValueError(
-            f"labels_pred: expected labels of the tables' clusters; got {where} (fill= gives such items one label)"
-        )

@@ -73,9 +73,6 @@ def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
     return hints
 
 
-# --- indexes and names of pandas objects --------------------------------------------------------------------
-
-
 def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
     """Raise where pandas indexes say that items of one position are not the same; None: of no pandas object.
 

@@ -156,9 +156,6 @@ def _is_arrow(x: Any) -> bool:
     return hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
 
 
-# --- arrays and text --------------------------------------------------------------------------------------
-
-
 def _from_array(array: np.ndarray, name: str) -> LabelSource:
     if isinstance(array, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(array)
@@ -237,9 +234,6 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
     return LabelSource(values, vocabulary, missing, shown, has_order=in_order)
 
 
-# --- several clusterings ------------------------------------------------------------------------------------
-
-
 def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> LabelSource:
     """Clusterings ``(N,)`` as one source ``(B, N)``."""
     if not sources:
@@ -278,9 +272,6 @@ def concatenate(parts: Sequence[LabelSource]) -> LabelSource:
         numbers = words.numbers_of([str(x) for x in known[0]])
         codes.append(numbers[known[1]] if len(numbers) else np.zeros(part.shape, np.int64))
     return LabelSource(np.concatenate(codes), np.array([*words] or [""], object), missing, has_order=ordered)
-
-
-# --- pandas -------------------------------------------------------------------------------------------------
 
 
 def _pandas_of(x: Any) -> Any:
@@ -327,9 +318,6 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
         values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return LabelSource(values, missing=missing if missing.any() else None, missing_shown="<NA>")
     return _from_array(np.asarray(x), name)
-
-
-# --- Arrow --------------------------------------------------------------------------------------------------
 
 
 def _from_arrow(x: Any, name: str) -> LabelSource:

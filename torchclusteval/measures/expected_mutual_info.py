@@ -50,7 +50,7 @@ SMALL_PIECE_TERMS = (
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
-FIRST_WEIGHT = 1e-200  # the largest is then below 1e200
+FIRST_WEIGHT, MOST_FROM_ZERO = 1e-200, 400.0  # up to this mean the largest weight is below 2**1600 times the first
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
@@ -217,7 +217,7 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array) -> Array:
     ways = np.zeros(len(a), np.int64)
     if not few.all():
         mean, variance = moments(a, b, np.maximum(n, 3))
-        ways = np.where(2 * largest > n, 3, 1 + (variance < LEAST_THINNED))
+        ways = np.where((2 * largest > n) | (mean > MOST_FROM_ZERO), 3, 1 + (variance < LEAST_THINNED))
         ways = np.where(few, 0, np.where(mean < HOST_MEAN, ways, 4))
     ways[(a * b == 0) | (largest >= n)] = 5
     chosen = np.flatnonzero(np.bincount(ways))

@@ -21,7 +21,7 @@ PART_CELLS = 1 << 10  # that one program of the kernel works on
 def expected_on_device(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     """``(B,)`` nats from sizes ``(B, R)`` and ``(B, C)`` int64; nan without items.
 
-    Of more pairs than ``MOST_PAIRS`` in a table many are equal, which the host finds: that waits for the device.
+    Of more pairs than ``MOST_PAIRS`` in a table many are equal, which the host finds, where it works them out.
     """
     cells = class_sizes.shape[1] * cluster_sizes.shape[1]
     if cells > MOST_PAIRS or not cells:

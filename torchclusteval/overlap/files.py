@@ -15,6 +15,7 @@ import torch
 
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief, shortened
+from torchclusteval.common.other_formats import other_format
 from torchclusteval.overlap.memberships import Memberships, build, of_plain
 
 _LINES = {"item-group": "item<TAB>group", "item-groups": "item<TAB>group group ...", "group-per-line": "of items"}
@@ -78,6 +79,8 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
             if doubt is not None and layout == "auto":
                 raise ValueError(f'{_JSON}; got {doubt} (say layout="item-groups" or layout="group-per-line")')
         else:
+            if (other := other_format(text)) is not None:
+                raise ValueError(f"expected groups of items; got {other}")
             named = layout == "auto" and name.endswith((".cmty", ".cmty.txt"))
             made = _from_text(text, "group-per-line" if named else layout, header, notes)
     except ValueError as error:

@@ -63,10 +63,8 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
     chosen = select(measures)
     if not isinstance(sums, Mapping):
         raise ValueError(f"sums: expected a mapping of names to numbers; got {type(sums).__name__}")
-    for name in sums:
-        if name not in _SUMS:
-            expected = f"sums named {', '.join(_SUMS)}"
-            raise ValueError(f"sums: expected {expected}; got {name!r}")
+    if unknown := [name for name in sums if name not in _SUMS]:
+        raise ValueError(f"sums: expected sums named {', '.join(_SUMS)}; got {unknown[0]!r}")
     sides = [_sizes(class_sizes, "class_sizes"), _sizes(cluster_sizes, "cluster_sizes")]
     if any(x.is_floating_point() for x in sides):
         sides = [x.double() for x in sides]

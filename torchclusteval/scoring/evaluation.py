@@ -107,17 +107,12 @@ def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None)
     if not any(measure.zero_division for measure in chosen):
         expected = "None, as no measure that is asked for has this option"
         raise ValueError(f"zero_division: expected {expected}; got {brief(zero_division)}")
-    return {_with(measure, zero_division): named for measure, named in chosen.items()}
+    return {_with(x, zero_division) if x.zero_division else x: named for x, named in chosen.items()}
 
 
 def _with(measure: Measure, zero_division: float) -> Measure:
-    if not measure.zero_division:
-        return measure
-    function, combine = (
-        None if x is None else partial(x, zero_division=zero_division) for x in (measure.function, measure.combine)
-    )
-    assert function is not None
-    return replace(measure, function=function, combine=combine)
+    combine = None if measure.combine is None else partial(measure.combine, zero_division=zero_division)
+    return replace(measure, function=partial(measure.function, zero_division=zero_division), combine=combine)
 
 
 def split_applicable(
@@ -175,10 +170,8 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     else:  # the device has all else to do before it is waited for
         ordered = sorted(kept, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
-    if ordered is kept and not tables.has_unmatched:
-        return scores_of(tables, kept, _values(tables, kept, chunk_size), skipped)
     values: dict[str, Tensor] = {}
-    for own, some in _sides(tables, ordered):
+    for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
         values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
     return scores_of(tables, kept, [values[measure.name] for measure in kept], skipped)
 
@@ -375,7 +368,7 @@ def pool(
     check_tables(tables)
     chosen = with_zero_division(select(measures), zero_division)
     check_are_groups(tables)
-    kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
+    kept, skipped = _with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
     of_groups = [_sums(own, some, zero_division) for own, some in _sides(tables, kept)]
     for sums in of_groups:
@@ -418,10 +411,7 @@ class SumsOfGroups:
     zero_division: float | None = None  # as the measures have it
 
     def combine(
-        self,
-        totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor],
-        identical: Tensor,
-        items: Tensor,
+        self, totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor], identical: Tensor, items: Tensor
     ) -> dict[str, Tensor]:
         """Values ``(*some,)`` from sums over groups: ``totals`` ``(*some, parts)``, ``identical`` and ``items``."""
         values = {}
@@ -450,17 +440,14 @@ def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: flo
     return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items, zero_division)
 
 
-def with_parts(
+def _with_parts(
     kept: list[Measure], skipped: dict[str, str], chosen: Mapping[Measure, bool]
 ) -> tuple[list[Measure], dict[str, str]]:
     """Measures defined by sums, and the reasons for leaving out others; raise on others that were named."""
-    for measure in kept:
-        if measure.parts is not None:
-            continue
+    others = [measure for measure in kept if measure.parts is None]
+    for measure in others:
         if chosen[measure]:
-            expected = "measures that sums over groups define"
-            got = f"{measure.name!r}, whose groups can only be averaged"
-            remedy = "evaluate(..., by=ids).macro() or macro=True"
-            raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
-        skipped = {**skipped, measure.name: "is not defined by sums over groups"}
-    return [measure for measure in kept if measure.parts is not None], skipped
+            got = f"{measure.name!r}, whose groups can only be averaged (evaluate(..., by=ids).macro() or macro=True)"
+            raise ValueError(f"measures: expected measures that sums over groups define; got {got}")
+    left_out = {measure.name: "is not defined by sums over groups" for measure in others}
+    return [measure for measure in kept if measure.parts is not None], skipped | left_out

@@ -17,16 +17,8 @@ from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.renaming import as_array, check_found, find_groups, names_of_groups, new_labels, rename
-from torchclusteval.measures.assignment import (
-    TIE_TOLERANCE,
-    flatten_batch,
-    greedy_columns,
-    match_dense,
-    match_sparse,
-    owner_of,
-    sparse_match_greedily,
-)
+from torchclusteval.labels.renaming import as_array, find_groups, names_of_groups, new_labels, rename
+from torchclusteval.measures import assignment
 from torchclusteval.scoring.breakdown import GroupRows, OfGroups
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -78,8 +70,6 @@ class Matching:
         size = source.shape[-1]
         own = (source.clusters, source.batch_shape, size, source.device)
         columns = find_groups(labels_pred, *own, gaps=fill is not None)
-        if fill is None:
-            check_found(columns)
         names = names_of_columns(source, self.class_of_cluster, unmatched, fill)
         renamed = rename(torch.where(columns < 0, size, columns), names)
         if not all(hasattr(labels_pred, name) for name in ("iloc", "columns", "index")):
@@ -147,29 +137,21 @@ def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | Non
         weights = torch.where(weights >= at_least, weights, 0)
     shape, (rows, columns) = tables.batch_shape, tables.shape[-2:]
     if how == "one_to_one" and tables.layout == "dense":
-        matched, unique = match_dense(weights)
+        matched, unique = assignment.match_dense(weights)
         first = torch.arange(matched.numel(), device=matched.device).reshape(matched.shape) * columns
         taken = weights.take(first + matched.clamp_min(0))  # faster than gather
-        partner, total = owner_of(matched, columns), taken.masked_fill(matched < 0, 0).sum(-1)
+        partner, total = assignment.owner_of(matched, columns), taken.masked_fill(matched < 0, 0).sum(-1)
     else:
         cells = _Cells(tables, weights)
         if how == "one_to_one":
-            chosen, unique = match_sparse(cells.table, cells.row, cells.column, cells.fixed, cells.size)
+            chosen, unique = assignment.match_sparse(cells.table, cells.row, cells.column, cells.fixed, cells.size)
         elif how == "greedy":
             chosen, unique = _match_greedily(cells, weights if tables.layout == "dense" else None)
         else:
             chosen, unique = _match_by_majority(cells)
         matched, partner, total = cells.columns_of_rows(chosen), cells.rows_of_columns(chosen), cells.total(chosen)
-    return Matching(
-        on=on,
-        how=how,
-        at_least=at_least,
-        cluster_of_class=matched.reshape(*shape, rows),
-        class_of_cluster=partner.reshape(*shape, columns),
-        total=total.double().reshape(shape),
-        unique=unique.reshape(shape),
-        source=tables,
-    )
+    sides = matched.reshape(*shape, rows), partner.reshape(*shape, columns)
+    return Matching(on, how, at_least, *sides, total.double().reshape(shape), unique.reshape(shape), tables)
 
 
 def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any = None) -> Any:
@@ -222,7 +204,7 @@ class _Cells:
             self.table, self.row, self.column, self.weights = (x[kept] for x in (*tables.cells()[:3], weights))
         self.fixed, self.slack = self.weights.detach(), torch.zeros_like(self.weights.detach())
         if weights.is_floating_point():
-            self.slack = TIE_TOLERANCE * self._most(self.table, self.size, self.fixed).clamp(min=1)
+            self.slack = assignment.TIE_TOLERANCE * self._most(self.table, self.size, self.fixed).clamp(min=1)
 
     def most_of_row(self, x: Tensor) -> Tensor:
         """For each cell the largest value in its row; 0 if all are below."""
@@ -261,9 +243,11 @@ class _Cells:
 def _match_greedily(cells: _Cells, dense: Tensor | None) -> tuple[Tensor, Tensor]:
     """Cells of the matching, and whether every choice was between cells of other rows and columns."""
     if dense is None:
-        chosen = sparse_match_greedily(cells.table, cells.row, cells.column, cells.fixed, cells.n_rows, cells.n_columns)
+        listed = cells.table, cells.row, cells.column, cells.fixed
+        chosen = assignment.sparse_match_greedily(*listed, cells.n_rows, cells.n_columns)
     else:
-        chosen = greedy_columns(flatten_batch(dense.detach()))[cells.table, cells.row] == cells.column
+        columns = assignment.greedy_columns(assignment.flatten_batch(dense.detach()))
+        chosen = columns[cells.table, cells.row] == cells.column
     taken = torch.where(chosen, cells.fixed, 0)
     least = torch.maximum(cells.most_of_row(taken), cells.most_of_column(taken))
     return chosen, cells.lack(~chosen & (least <= cells.fixed))
@@ -295,9 +279,8 @@ def names_of_columns(source: ContingencyTables, class_of_cluster: Tensor, unmatc
     names = [names_of_groups(*parts, unmatched=unmatched, fill=fill) for parts in tables]
     kind = names[0].dtype if names else classes.dtype
     last = np.full((size, 1), 0 if fill is None else fill, kind)
-    return np.concatenate([np.array(names, kind).reshape(size, columns), last], 1).reshape(
-        *source.batch_shape, columns + 1
-    )
+    joined = np.concatenate([np.array(names, kind).reshape(size, columns), last], 1)
+    return joined.reshape(*source.batch_shape, columns + 1)
 
 
 def ordered_tables(source: ContingencyTables, cluster_of_class: Tensor, class_of_cluster: Tensor) -> ContingencyTables:
@@ -460,10 +443,8 @@ def _check_match(tables: ContingencyTables, match: Matching) -> None:
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
         raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) is theirs)")
-    for side, here, there in (
-        ("classes", tables.classes, match.source.classes),
-        ("clusters", tables.clusters, match.source.clusters),
-    ):
+    for side in ("classes", "clusters"):
+        here, there = getattr(tables, side), getattr(match.source, side)
         if here is there or here is None or there is None:
             continue
         same = isinstance(here, Tensor) == isinstance(there, Tensor) and here.shape == there.shape
@@ -474,12 +455,8 @@ def _check_match(tables: ContingencyTables, match: Matching) -> None:
 def _matched_sums(tables: ContingencyTables, match: Matching) -> tuple[Tensor, Tensor]:
     """Items that each class shares with its clusters, and items of these, ``(*batch, R)`` float64 each."""
     given = match.class_of_cluster.to(tables.device)
-    rows = torch.arange(tables.shape[-2], device=tables.device)
-    n = tables.sum_by_class(
-        lambda cell: torch.where(
-            cell.at_clusters(given) == cell.at_classes(rows.expand(tables.class_sizes.shape)), cell.n, 0
-        )
-    )
+    rows = torch.arange(tables.shape[-2], device=tables.device).expand(tables.class_sizes.shape)
+    n = tables.sum_by_class(lambda cell: torch.where(cell.at_clusters(given) == cell.at_classes(rows), cell.n, 0))
     sizes = tables._cluster_sizes_f64.masked_fill(given < 0, 0)
     return n, torch.zeros_like(n).scatter_add(-1, given.clamp_min(0), sizes)
 

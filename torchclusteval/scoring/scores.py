@@ -102,10 +102,9 @@ class Scores(Printed, ByName[Tensor]):
         considered = items / self.coverage if self.n_considered is None else self.n_considered.double()
         total, considered = self.n_items.sum(-1), considered.nansum(-1)
         names, share = self.clusterings if len(self.batch_shape) == 2 else None, total.double() / considered
-        made = Scores(
-            values, self.measures, total, share, self.skipped, names, None, considered, n_grouped=grouped.sum(-1)
+        return Scores(
+            values, self.measures, total, share, self.skipped, names, None, considered, grouped.sum(-1), self.doubtful
         )
-        return replace(made, doubtful=self.doubtful)
 
     def _select(self, places: list[int], **changes: Any) -> "Scores":
         """Scores of these clusterings, ``(B,)``, in this order."""
@@ -357,10 +356,7 @@ class Scores(Printed, ByName[Tensor]):
 
 
 def leading(measures: Iterable[Measure], option: str) -> Measure:
-    """The measure that ranks where none is named: the adjusted mutual information, or the first with a direction.
-
-    Raise by the name ``option`` where none has a direction.
-    """
+    """What ranks unless a name is given: adjusted mutual information, or the first with a direction, or an error."""
     directed = {measure.name: measure for measure in measures if measure.better is not None}
     if not directed:
         raise ValueError(f"{option}: expected a measure that says what is better (sort=, --sort); got none")

@@ -41,18 +41,9 @@ from torch import Tensor
 
 from torchclusteval import measures
 from torchclusteval.common.formatting import brief
+from torchclusteval.sklearn import validation
 from torchclusteval.sklearn.scorers import scorer
-from torchclusteval.sklearn.validation import (
-    InvalidParameterError,
-    as_array,
-    check_average,
-    check_beta,
-    check_values,
-    invalid,
-    is_array_like,
-    is_number_from_0,
-    read_labels,
-)
+from torchclusteval.sklearn.validation import InvalidParameterError
 from torchclusteval.tables import ContingencyTables
 
 __all__ = [
@@ -150,7 +141,7 @@ def homogeneity_completeness_v_measure(
     [1.0, 0.6667, 0.8]
     """
     function = "homogeneity_completeness_v_measure"
-    beta = check_beta(beta, function)
+    beta = validation.check_beta(beta, function)
     tables = _tables(labels_true, labels_pred, function)
     values = measures.homogeneity(tables), measures.completeness(tables), measures.v_measure(tables, beta)
     return _number(values[0]), _number(values[1]), _number(values[2])
@@ -198,7 +189,7 @@ def v_measure_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) ->
     >>> round(v_measure_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.8
     """
-    beta = check_beta(beta, "v_measure_score")
+    beta = validation.check_beta(beta, "v_measure_score")
     return _number(measures.v_measure(_tables(labels_true, labels_pred, "v_measure_score"), beta))
 
 
@@ -245,7 +236,7 @@ def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_
     0.8
     """
     function = "normalized_mutual_info_score"
-    average = check_average(average_method, function)
+    average = validation.check_average(average_method, function)
     return _number(measures.nmi(_tables(labels_true, labels_pred, function), average))
 
 
@@ -266,7 +257,7 @@ def adjusted_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_me
     0.5714
     """
     function = "adjusted_mutual_info_score"
-    average = check_average(average_method, function)
+    average = validation.check_average(average_method, function)
     return _number(measures.ami(_tables(labels_true, labels_pred, function), average))
 
 
@@ -318,13 +309,13 @@ def contingency_matrix(
     [[1, 1], [0, 1]]
     """
     function = "contingency_matrix"
-    if eps is not None and not is_number_from_0(eps):
-        raise invalid("eps", function, "a float in the range [0.0, inf) or None", eps)
+    if eps is not None and not validation.is_number_from_0(eps):
+        raise validation.invalid("eps", function, "a float in the range [0.0, inf) or None", eps)
     if not isinstance(sparse, (bool, np.bool_)):
-        raise invalid("sparse", function, "an instance of 'bool' or an instance of 'numpy.bool'", sparse)
+        raise validation.invalid("sparse", function, "an instance of 'bool' or an instance of 'numpy.bool'", sparse)
     if eps is not None and sparse:
         raise ValueError("Cannot set 'eps' when sparse=True")
-    pair = read_labels(labels_true, labels_pred, function, matrix=True)
+    pair = validation.read_labels(labels_true, labels_pred, function, matrix=True)
     tables = ContingencyTables.from_labels(*pair).to("cpu")
     shape = tuple(tables.shape) if len(pair[0]) else (0, 0)
     if not sparse:
@@ -339,7 +330,7 @@ def contingency_matrix(
 
 
 def _tables(labels_true: Any, labels_pred: Any, function: str, *, optional: bool = False) -> ContingencyTables:
-    return ContingencyTables.from_labels(*read_labels(labels_true, labels_pred, function, optional=optional))
+    return ContingencyTables.from_labels(*validation.read_labels(labels_true, labels_pred, function, optional=optional))
 
 
 def _number(value: Tensor) -> float:
@@ -351,11 +342,11 @@ def _tables_of(contingency: Any, function: str = "mutual_info_score") -> Conting
     """The tables of a user's contingency matrix."""
     if hasattr(contingency, "tocoo"):
         cells = contingency.tocoo()
-        data = _as_counts(cells.data)
-        return ContingencyTables.from_labels(cells.row, cells.col, weights=data)
-    if not is_array_like(contingency):
-        raise invalid("contingency", function, "an array-like, a sparse array or matrix or None", contingency)
-    table = as_array(contingency, "contingency", function)
+        return ContingencyTables.from_labels(cells.row, cells.col, weights=_as_counts(cells.data))
+    if not validation.is_array_like(contingency):
+        expected = "an array-like, a sparse array or matrix or None"
+        raise validation.invalid("contingency", function, expected, contingency)
+    table = validation.as_array(contingency, "contingency", function)
     table = table.cpu().numpy() if isinstance(table, Tensor) else table
     if table.ndim != 2:
         raise ValueError(f"Expected 2D array, got {table.ndim}D array instead:\narray={table}.")
@@ -367,5 +358,5 @@ def _tables_of(contingency: Any, function: str = "mutual_info_score") -> Conting
 
 def _as_counts(table: np.ndarray) -> np.ndarray:
     if table.dtype.kind == "f":
-        check_values(table)
+        validation.check_values(table)
     return table.astype(np.int64)

@@ -2,7 +2,6 @@
 
 import math
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_chunk_size
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.encoding import EncodedPair, encode
 from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import resolve_device
@@ -315,10 +315,7 @@ class ContingencyAccumulator:
         return self
 
     def _agree(self, group: Any, ranks: list[int], **asked: Any) -> bool:
-        """Whether this rank is to count its earlier sum, which others may hold too.
-
-        The ranks are then alike, and this one has the names and groups of the others.
-        """
+        """Make sure that ranks are alike; whether this one is to count its earlier sum, which others may hold too."""
         total = None if self._reduced is None else self._reduced.n_considered.tolist()
         shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks, total), group)
         _expect_agreement([settings for settings, *_ in shared], ranks)
@@ -612,11 +609,9 @@ def evaluate_stream(
             accumulator = ContingencyAccumulator(batch_shape=shapes[0], **options)
         accumulator.all_reduce(group)
     elif len(group_ranks() or ()) > 1:
-        message = "chunks: only those of this process are scored (pass group=torch.distributed.group.WORLD for all)"
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn("chunks: only those of this process are scored (pass group=torch.distributed.group.WORLD for all)")
     if not came:
-        message = "chunks: none came, so these are the scores of no items (an iterator is read only once)"
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn("chunks: none came, so these are the scores of no items (an iterator is read only once)")
     scores = evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
     return replace(scores, labelled=accumulator._options.of_partitions)
 

@@ -49,13 +49,8 @@ def rank_and_size() -> tuple[int, int]:
 def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device]]:
     """Join the processes that torchrun started, and leave them at the end; a group that exists is used and stays.
 
-    They wait for each other for 30 minutes, or as many as ``TORCHCLUSTEVAL_TIMEOUT`` in the environment says.
-
-    Args:
-        device: where tensors are computed; ``"cuda"`` under torchrun is the rank's own device.
-
-    Yields:
-        Rank of this process, number of processes, and device of this process.
+    They wait for each other for 30 minutes, or as many as ``TORCHCLUSTEVAL_TIMEOUT`` in the environment says. Yields
+    rank of this process, number of processes, and device of this one: ``"cuda"`` under torchrun is the rank's own.
     """
     if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))

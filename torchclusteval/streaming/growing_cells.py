@@ -155,10 +155,7 @@ def _nonzero(classes: Tensor, clusters: Tensor, counts: Tensor) -> LabelledCells
 
 @dataclass(eq=False)
 class GrowingCells:
-    """All cells so far: dense counts of few labels, merged cells, and parts that wait to be merged.
-
-    Parts wait until they outgrow a quarter of the merged cells.
-    """
+    """All cells so far: dense counts of few labels, merged cells, and parts that wait until they outgrow a quarter."""
 
     table: LabelledCells
     waiting: list[LabelledCells] = field(default_factory=list)

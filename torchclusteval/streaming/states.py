@@ -17,20 +17,13 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import dispatch
 from torchclusteval.counting.by_group import count_considered_by_group, count_groups, join_groups, tables_of_groups
 from torchclusteval.counting.margins import with_margins
-from torchclusteval.labels.absent import AbsentGroup, group_among_codes
+from torchclusteval.labels.absent import AbsentGroup, group_among_codes, repeat_last
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.groups_of_items import ItemGroups
 from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
-from torchclusteval.streaming.distributed import (
-    all_gather_objects,
-    all_gather_ragged,
-    all_reduce_sum,
-    all_to_all,
-    group_ranks,
-    raised_together,
-)
+from torchclusteval.streaming import distributed
 from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, cell_keys
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
 from torchclusteval.tables import ContingencyTables
@@ -101,7 +94,7 @@ class FixedState:
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> "FixedState":
-        self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
+        self.flat, self.n_considered = distributed.all_reduce_sum([self.flat, self.n_considered], group)
         return self
 
     def spread(self, group: Any) -> ContingencyTables:
@@ -260,13 +253,13 @@ class GrowingState:
     def all_reduce(self, group: Any) -> "GrowingState":
         """The sum over the ranks, whose numbers are the same on all of them."""
         joint = self._empty()
-        for head in all_gather_objects(self._head, group):
+        for head in distributed.all_gather_objects(self._head, group):
             joint._take(*head)
         joint.merge(self)
         dtype = self._considered.dtype
-        parts = all_gather_ragged(joint.cells.merged().pack(), group)
+        parts = distributed.all_gather_ragged(joint.cells.merged().pack(), group)
         joint.cells = GrowingCells(LabelledCells.unpack(torch.cat(parts), dtype).merged())
-        (joint._considered,) = all_reduce_sum([joint._considered], group)
+        (joint._considered,) = distributed.all_reduce_sum([joint._considered], group)
         return joint
 
     @on_one_thread
@@ -276,7 +269,7 @@ class GrowingState:
             got = "groups of items (by)" if self._groups is not None else "noise='singletons'"
             raise ValueError(f"group: expected tables whose cells can be spread; got {got} (see all_reduce)")
         joint = self._empty()
-        for head in all_gather_objects(self._head, group):
+        for head in distributed.all_gather_objects(self._head, group):
             joint._take(*head)
         cells, (maps, _) = self.cells.merged(), joint._take(*self._head)
         own = [
@@ -289,22 +282,22 @@ class GrowingState:
         joint.cells = GrowingCells(
             replace(LabelledCells.empty(cells.counts.dtype, self.device), classes=classes, clusters=clusters)
         )
-        ranks = all_gather_objects(len(cells), group)
+        ranks = distributed.all_gather_objects(len(cells), group)
         for start in range(0, max(ranks), _SENT_CELLS):
             keys, counts = (x[start : start + _SENT_CELLS] for x in (cells.keys, cells.counts))
             keys = LabelledCells(keys, counts, *own)._keys_among(classes, clusters)
             sent = torch.stack([keys, counts.view(torch.int64)], 1)
-            keys, counts = all_to_all(sent, _owners(keys, len(ranks)), group).mT.contiguous()
+            keys, counts = distributed.all_to_all(sent, _owners(keys, len(ranks)), group).mT.contiguous()
             joint.cells.add(LabelledCells(keys, counts.view(cells.counts.dtype), classes, clusters))
-        with raised_together(group):
+        with distributed.raised_together(group):
             listed = joint._listed()
         joint.cells = GrowingCells(LabelledCells.empty(cells.counts.dtype, self.device))  # frees them
         own_cells, labels = listed.cells(self._batch_shape, False), listed.labels
         tables = _split_tables(own_cells, self.n_considered, listed.absent, labels, self._options.has_void)
-        everywhere = sum(all_gather_objects(len(listed.table), group))
+        everywhere = sum(distributed.all_gather_objects(len(listed.table), group))
 
         def reduced(x: Tensor, maximum: bool = False) -> Tensor:
-            return all_reduce_sum([x], group, maximum)[0]
+            return distributed.all_reduce_sum([x], group, maximum)[0]
 
         shape, margins = tables._cells.shape, tables._margins
         return tables._replace(
@@ -332,9 +325,13 @@ class GrowingState:
         cells = listed._replace(table=table).cells(torch.Size([considered.numel()]), False)
         fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)
         total = int(considered.sum()) if considered.numel() else 0
+        one, other = (
+            labels if group is None or group.stays else repeat_last(labels)
+            for labels, group in zip(listed.labels, listed.absent, strict=True)
+        )
         parts, packed = tables_of_groups(
             cells,
-            listed.labels,
+            (one, other),
             considered.shape,
             "auto",
             total,
@@ -426,9 +423,9 @@ def _owners(numbers: Tensor, ranks: int) -> Tensor:
 
 def _union_of_ranks(labels: Tensor, group: Any) -> Tensor:
     """The labels of all ranks, ascending; each rank holds its own and these, but not those of every other."""
-    ranks = len(group_ranks(group) or ())
-    share = all_to_all(labels[:, None], _owners(labels, ranks), group).unique()
-    return torch.cat(all_gather_ragged(share[:, None], group)).reshape(-1).sort().values
+    ranks = len(distributed.group_ranks(group) or ())
+    share = distributed.all_to_all(labels[:, None], _owners(labels, ranks), group).unique()
+    return torch.cat(distributed.all_gather_ragged(share[:, None], group)).reshape(-1).sort().values
 
 
 class _Listed(NamedTuple):
@@ -454,12 +451,10 @@ class _Listed(NamedTuple):
 
 def _absent_codes(options: LabelOptions) -> Absent:
     """The row and the column of items without one, where labels are codes."""
+    sides = ("absent_true", options.num_classes), ("absent_pred", options.num_clusters)
     true, pred = (
-        None if label is None or size is None else group_among_codes(label, size, name)
-        for label, size, name in (
-            (options.absent_true, options.num_classes, "absent_true"),
-            (options.absent_pred, options.num_clusters, "absent_pred"),
-        )
+        None if (label := getattr(options, name)) is None or size is None else group_among_codes(label, size, name)
+        for name, size in sides
     )
     return true, pred
 
