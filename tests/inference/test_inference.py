@@ -29,18 +29,11 @@ TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]
 BATCH = [TABLE, [[12, 3, 0], [9, 9, 2], [1, 0, 44]], [[80, 0, 0], [0, 0, 0], [0, 0, 0]]]
 
 
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
 def equal_reports(first, second) -> None:
     assert list(first) == list(second)
     for name in first:
         for key, value in first[name].columns().items():
             assert torch.equal(value.nan_to_num(7.0), second[name].columns()[key].nan_to_num(7.0)), (name, key)
-
-
-# --- chunks -----------------------------------------------------------------------------------------------
 
 
 def wide_tables() -> ContingencyTables:
@@ -81,7 +74,7 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
         "one truth": (one_truth(), 700),
     }[kind]
     for run in (partial(bootstrap, resample="items"), bootstrap, permutation_test):
-        reports = (run(tables, measures, resamples, rng=seeded(1), chunk_size=x) for x in (None, chunk_size))
+        reports = (run(tables, measures, resamples, rng=1, chunk_size=x) for x in (None, chunk_size))
         equal_reports(*reports)
 
 
@@ -90,11 +83,8 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
 def test_no_block_repeats_another(run) -> None:
     """Tables of so many cells that a block is drawn in parts."""
     tables = ContingencyTables(torch.arange(4500).reshape(1, 90, 50) % 3)
-    values = run(tables, ["vi"], 520, rng=seeded(1), keep_resamples=True)["vi"].resamples
+    values = run(tables, ["vi"], 520, rng=1, keep_resamples=True)["vi"].resamples
     assert len(values.unique()) > 515
-
-
-# --- bootstrap --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -105,7 +95,7 @@ def test_a_share_has_the_binomial_interval(layout: str) -> None:
         "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t._n_items_f64, (0, 1)
     )
     tables = in_layout(torch.tensor([[[37, 0], [0, 63]], [[90, 0], [0, 10]]]), layout)
-    found = bootstrap(tables, [share], 20_000, confidence_level=0.9, rng=seeded(3), keep_resamples=True)[share.name]
+    found = bootstrap(tables, [share], 20_000, confidence_level=0.9, rng=3, keep_resamples=True)[share.name]
     for at, hits in enumerate((37, 90)):
         p = hits / 100
         error = math.sqrt(p * (1 - p) / 100)
@@ -123,9 +113,7 @@ def test_ends_are_quantiles_of_the_resamples() -> None:
     """The last tables have so few items that many resamples tie with the estimate."""
     batch = [*BATCH, [[4, 1, 1], [1, 3, 1], [0, 1, 3]], [[3, 1, 0], [1, 3, 0], [0, 0, 0]]]
     tables = ContingencyTables(batch)
-    runs = {
-        m: bootstrap(tables, ["ari"], 999, 0.9, m, seeded(4), keep_resamples=True)["ari"] for m in intervals.METHODS
-    }
+    runs = {m: bootstrap(tables, ["ari"], 999, 0.9, m, 4, keep_resamples=True)["ari"] for m in intervals.METHODS}
     percentile, basic, bca = runs.values()
     assert percentile.resamples is not None
     assert bca.resamples is not None
@@ -164,10 +152,10 @@ def test_resampled_tables_resample_items() -> None:
     table = ContingencyTables(TABLE)
     _, row, column, count = table.cells()
     true, pred = (torch.repeat_interleave(x, count) for x in (row, column))
-    draws = torch.randint(len(true), (20_000, len(true)), generator=seeded(5))
+    draws = torch.randint(len(true), (20_000, len(true)), generator=torch.Generator().manual_seed(5))
     by_items = ContingencyTables.from_labels(true[draws], pred[draws], num_classes=3, num_clusters=3)
     expected = evaluate_tables(by_items, ["ari", "vi", "bcubed_f"])
-    found = bootstrap(table, ["ari", "vi", "bcubed_f"], 20_000, rng=seeded(6))
+    found = bootstrap(table, ["ari", "vi", "bcubed_f"], 20_000, rng=6)
     for name, value in expected.items():
         interval = found[name]
         near = SIGMAS * float(value.std()) * 0.02
@@ -183,7 +171,7 @@ def test_bca_falls_back_where_all_resamples_are_on_one_side() -> None:
     found = {}
     for method in ("bca", "percentile"):
         with pytest.warns(UserWarning, match="more than one standard error from the estimate of groups"):
-            found[method] = bootstrap(rare, [groups], 256, 0.9, method, seeded(7))["groups"]
+            found[method] = bootstrap(rare, [groups], 256, 0.9, method, 7)["groups"]
     assert bool(found["bca"].fallback)
     assert found["percentile"].fallback is None
     assert torch.equal(found["bca"].low, found["percentile"].low)
@@ -195,8 +183,6 @@ def test_bca_is_for_tables_of_few_cells() -> None:
     with pytest.raises(ValueError, match="method: expected another than 'bca' for more than 10000 cells; got 10100"):
         bootstrap(tables, ["ari"], 10, method="bca")
 
-
-# --- permutations -----------------------------------------------------------------------------------------
 
 SIX = [
     ([0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 2, 0]),
@@ -273,7 +259,7 @@ def test_p_values_are_those_of_all_permutations(name: str, alternative: str) -> 
         sides = [np.mean(values >= values[0] - 1e-9), np.mean(values <= values[0] + 1e-9)]
         better = sides if MEASURES[name].better == "higher" else sides[::-1]
         exact = {"better": better[0], "worse": better[1], "two-sided": min(1, 2 * min(sides))}[alternative]
-        found = permutation_test(observed, [name], count, alternative, seeded(8))[name]
+        found = permutation_test(observed, [name], count, alternative, 8)[name]
         factor = 2 if alternative == "two-sided" else 1
         near = SIGMAS * factor * math.sqrt(exact / factor * (1 - exact / factor) / count) + 2 / count
         assert float(found.p_value) == pytest.approx(exact, abs=near)
@@ -293,7 +279,7 @@ def test_p_values_are_those_of_all_permutations(name: str, alternative: str) -> 
 )
 def test_null_means_agree_with_exact_expectations(tables: ContingencyTables, count: int, method: str) -> None:
     names = ["adjusted_rand", "ami", "rand", "variation_of_information", "bcubed_f"]
-    found = permutation_test(tables, names, count, rng=seeded(9))
+    found = permutation_test(tables, names, count, rng=9)
     assert found.settings["resampled"] == method
     for name, record in found.items():
         error = record.null_sd / math.sqrt(count)
@@ -309,7 +295,7 @@ def test_tables_that_share_permutations_have_values_of_their_own() -> None:
     """Tables of equal sizes get different permutations, uncorrelated ones; equal tables the same, which count once."""
     true, pred = torch.arange(90) // 20, torch.arange(90) % 7
     same = ContingencyTables.from_labels(true, torch.stack([pred, torch.arange(90) // 13, 6 - pred]))
-    found = permutation_test(same, ["rand"], 1000, rng=seeded(19), keep_resamples=True, correction="holm")
+    found = permutation_test(same, ["rand"], 1000, rng=19, keep_resamples=True, correction="holm")
     values = found["rand"].resamples
     assert values is not None
     assert abs(float(torch.corrcoef(values.T)[0, 1])) < SIGMAS / math.sqrt(1000)
@@ -321,7 +307,7 @@ def test_tables_of_a_batch_keep_their_places() -> None:
     """Tables are drawn in the order of their groups, and reported in the order they came in."""
     sizes = [[40, 30, 20, 10], [50, 50, 0, 0], [60, 20, 20, 0], [97, 1, 1, 1]]
     tables = ContingencyTables(torch.diag_embed(torch.tensor(sizes)))
-    record = permutation_test(tables, ["rand"], 500, rng=seeded(18))["rand"]
+    record = permutation_test(tables, ["rand"], 500, rng=18)["rand"]
     near = SIGMAS * record.null_sd / math.sqrt(500)
     assert bool(((record.null_mean - record.expected).abs() <= near).all())
 
@@ -337,8 +323,8 @@ def test_rounding_makes_no_difference_to_ties() -> None:
 def test_p_values_of_random_tables_are_uniform() -> None:
     """Under the null the share of p <= 0.1 is at most 0.1, and not far below for a fine-grained measure."""
     sizes = torch.tensor([40, 30, 30])
-    tables = random_tables(sizes, sizes, 1000, seeded(10))
-    p = permutation_test(tables, ["vi"], 199, rng=seeded(11))["vi"].p_value
+    tables = random_tables(sizes, sizes, 1000, 10)
+    p = permutation_test(tables, ["vi"], 199, rng=11)["vi"].p_value
     assert float((p <= 0.1).double().mean()) == pytest.approx(0.1, abs=SIGMAS * math.sqrt(0.09 / 1000))
     assert float(p.min()) > 0
 
@@ -353,9 +339,6 @@ def test_sets_leave_out_what_has_no_direction() -> None:
         permutation_test(tables, ["joint_entropy"], 10)
 
 
-# --- many p-values ----------------------------------------------------------------------------------------
-
-
 def test_adjusted_p_values() -> None:
     p = [0.01, 0.04, 0.03, 0.005, math.nan, 0.5]
     # By hand: sorted .005 .01 .03 .04 .5, times 5 4 3 2 1, never falling.
@@ -368,8 +351,6 @@ def test_adjusted_p_values() -> None:
     report = permutation_test(ContingencyTables(BATCH), ["ari"], 99, correction="holm")
     torch.testing.assert_close(report["ari"].p_adjusted, intervals.adjust(report["ari"].p_value, "holm"))
 
-
-# --- degenerate tables ------------------------------------------------------------------------------------
 
 DEGENERATE = {
     "no items": [[0, 0], [0, 0]],
@@ -417,13 +398,10 @@ def test_empty_batches() -> None:
     assert math.isnan(float(paired_bootstrap(none, none, none, ["ari"], 10)["ari"].difference))
 
 
-# --- reports and errors -----------------------------------------------------------------------------------
-
-
 def test_reports_read_well() -> None:
     pd = pytest.importorskip("pandas")
     tables = ContingencyTables(BATCH)
-    report = bootstrap(tables, None, 40, rng=seeded(17))
+    report = bootstrap(tables, None, 40, rng=17)
     assert report.batch_shape == (3,)
     assert torch.equal(report["ari"].low, report["adjusted_rand"].low)
     assert "nmi" in report

@@ -25,10 +25,6 @@ CHANCE = 1e-5
 special, stats = (pytest.importorskip(name) for name in ("scipy.special", "scipy.stats"))
 
 
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
 def check_frequencies(seen: Counter[Any], law: dict[Any, float], draws: int) -> None:
     """Chi-square test of the frequencies of outcomes; rare outcomes are pooled."""
     assert set(seen) <= set(law)
@@ -64,9 +60,6 @@ def check_mean(values: torch.Tensor, mean: float, variance: float) -> None:
     assert 2 * stats.norm.sf(abs(z)) > CHANCE / 2, z
 
 
-# --- fixed margins ----------------------------------------------------------------------------------------
-
-
 def tables_with(rows: tuple[int, ...], columns: tuple[int, ...]) -> list[tuple[tuple[int, ...], ...]]:
     """Every table with these margins, by recursion over rows."""
     if not rows:
@@ -96,12 +89,11 @@ SMALL_MARGINS = [
 ]
 
 
-@pytest.mark.slow
 def test_every_table_of_small_margins_has_its_probability() -> None:
     """Different margins, padding among them, are drawn in one batch."""
     draws = 200_000
     rows, columns = (torch.tensor([pair[side] for pair in SMALL_MARGINS]) for side in (0, 1))
-    drawn = sampling.random_tables(rows, columns, draws, seeded(1)).counts
+    drawn = sampling.random_tables(rows, columns, draws, 1).counts
     for at, (r, c) in enumerate(SMALL_MARGINS):
         law = law_of(r, c)
         seen = tally(drawn[:, at])
@@ -111,15 +103,13 @@ def test_every_table_of_small_margins_has_its_probability() -> None:
             assert set(seen) == set(law)
 
 
-@pytest.mark.slow
 def test_wide_tables_have_their_probabilities() -> None:
     """More columns than rows, and an odd number of each, so that every branch of both trees counts."""
     rows, columns, draws = (3, 5), (1, 2, 1, 3, 1), 200_000
-    drawn = sampling.random_tables(torch.tensor(rows), torch.tensor(columns), draws, seeded(2)).counts
+    drawn = sampling.random_tables(torch.tensor(rows), torch.tensor(columns), draws, 2).counts
     check_frequencies(tally(drawn), law_of(rows, columns), draws)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("good", "bad", "sample"),
     [(1, 1, 1), (3, 2, 2), (8, 9, 8), (10, 30, 12), (200, 100, 150), (30, 4000, 2000), (60_000, 50_000, 70_000)],
@@ -128,7 +118,7 @@ def test_a_two_by_two_table_is_a_hypergeometric_draw(good: int, bad: int, sample
     """Inversion (up to 9 values), rejection with tabulated log-factorials, and rejection with Stirling's series."""
     tables, draws = 100, 10_000  # odds that are 1 % off move the mean by 5 standard errors or more
     rows, columns = (torch.tensor(x).expand(tables, 2) for x in ([good, bad], [sample, good + bad - sample]))
-    drawn = sampling.random_tables(rows, columns, draws, seeded(3)).counts[..., 0, 0].flatten()
+    drawn = sampling.random_tables(rows, columns, draws, 3).counts[..., 0, 0].flatten()
     exact = stats.hypergeom(good + bad, good, sample)
     check_mean(drawn.double(), *moments_of(good + bad, good, sample))
     values = range(max(0, sample - bad), min(good, sample) + 1)
@@ -136,14 +126,13 @@ def test_a_two_by_two_table_is_a_hypergeometric_draw(good: int, bad: int, sample
     check_frequencies(tally_numbers(drawn), law, len(drawn))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("items", [400, 1_000_000, 4_000_000_000])
 def test_cells_have_their_means_and_variances(items: int) -> None:
     weights = torch.tensor([1, 2, 3, 4, 10])
     rows, columns = weights * (items // 20), weights.flip(0)[:4] * (items // 19)
     columns[0] += items - columns.sum()
     draws = 10_000
-    drawn = sampling.random_tables(rows, columns, draws, seeded(4))
+    drawn = sampling.random_tables(rows, columns, draws, 4)
     assert bool((drawn.class_sizes == rows).all())
     assert bool((drawn.cluster_sizes == columns).all())
     assert bool((drawn.counts >= 0).all())
@@ -200,15 +189,11 @@ def _weight(x: int, good: int, sample: int, items: int) -> mpmath.mpf:
     return -sum(mpmath.loggamma(mpmath.mpf(k) + 1) for k in cells)
 
 
-# --- items drawn again ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
 def test_every_resample_of_a_small_table_has_its_probability() -> None:
     """Two tables in one batch, one with an empty cell in the middle."""
     counts = [[[2, 0, 1], [1, 0, 1]], [[1, 2, 0], [0, 1, 1]]]
     draws = 200_000
-    drawn = sampling.multinomial_tables(ContingencyTables(counts), draws, seeded(5)).counts
+    drawn = sampling.multinomial_tables(ContingencyTables(counts), draws, 5).counts
     for at, table in enumerate(counts):
         cells = [x for row in table for x in row]
         n = sum(cells)
@@ -224,7 +209,7 @@ def test_every_resample_of_a_small_table_has_its_probability() -> None:
 def test_resampled_cells_have_their_means_and_variances(items: int) -> None:
     counts = torch.tensor([[1, 4, 2], [10, 3, 0], [20, 5, 5]]) * (items // 50)
     draws = 10_000
-    drawn = sampling.multinomial_tables(ContingencyTables(counts), draws, seeded(6))
+    drawn = sampling.multinomial_tables(ContingencyTables(counts), draws, 6)
     assert bool((drawn.n_items == items).all())
     assert bool((drawn.counts[:, 1, 2] == 0).all())
     for i, j in itertools.product(range(3), range(3)):
@@ -233,21 +218,18 @@ def test_resampled_cells_have_their_means_and_variances(items: int) -> None:
             check_mean(drawn.counts[:, i, j].double(), items * p, items * p * (1 - p))
 
 
-# --- seeds, shapes, errors --------------------------------------------------------------------------------
-
-
 def test_one_seed_gives_one_set_of_tables() -> None:
     rows, columns = torch.tensor([[30, 12, 9], [25, 25, 1]]), torch.tensor([20, 31])
-    first, again, other = (sampling.random_tables(rows, columns, 300, seeded(seed)).counts for seed in (8, 8, 9))
+    first, again, other = (sampling.random_tables(rows, columns, 300, seed).counts for seed in (8, 8, 9))
     assert first.shape == (300, 2, 3, 2)
     assert first.dtype == torch.int64
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert not torch.equal(first[:256], first[44:])
-    longer = sampling.random_tables(rows, columns, 600, seeded(8)).counts
+    longer = sampling.random_tables(rows, columns, 600, 8).counts
     assert torch.equal(longer[:256], first[:256])  # whole blocks do not depend on how many follow
     tables = ContingencyTables(first[0])
-    pair = (sampling.multinomial_tables(tables, 300, seeded(10)).counts for _ in range(2))
+    pair = (sampling.multinomial_tables(tables, 300, 10).counts for _ in range(2))
     assert torch.equal(*pair)
 
 
@@ -279,7 +261,7 @@ def test_torchs_own_generator_is_the_default() -> None:
 
 
 def test_blocks_have_seeds_of_their_own() -> None:
-    blocks = sampling.seeded_blocks(256 * 5000 + 3, torch.device("cpu"), seeded(12))
+    blocks = sampling.seeded_blocks(256 * 5000 + 3, torch.device("cpu"), torch.Generator().manual_seed(12))
     assert [size for _, size in blocks[-2:]] == [256, 3]
     assert len({source.initial_seed() % 2**32 for source, _ in blocks}) == 5001
 

@@ -553,9 +553,6 @@ def test_it_is_written_and_shown_in_notebooks(tmp_path: Path) -> None:
     assert repr(found) == f"Report(clusterings=3, best={found.best!r})"
 
 
-# --- the command ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     pytest.importorskip("pyarrow")

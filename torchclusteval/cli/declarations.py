@@ -1,6 +1,6 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import command, draws, integer, option, probability
+from torchclusteval.cli.options import Command, draws, integer, option, probability
 
 # Tests hold these equal to what the package and its documentation know.
 FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
@@ -101,7 +101,7 @@ OF_TABLES = (  # of difference, without a meaning for coreference
 )
 
 COMMANDS = (
-    command(
+    Command(
         "score",
         "score clusterings in files against the truth",
         option("files FILE", "tables of labels, joined by ids; without --truth the first is the truth", nargs="+"),
@@ -184,7 +184,7 @@ labels in the smallest type of integers.
 Where items are left out, a coverage column says which share of them is scored.
 """,
     ),
-    command(
+    Command(
         "score-overlapping",
         "score clusterings whose items may have several groups",
         option("files FILE", "the truth and then clusterings, which list groups of items", nargs="+"),
@@ -214,7 +214,7 @@ layouts:
   lines that begin with # are comments
 """,
     ),
-    command(
+    Command(
         "score-coreference",
         "score coreference of documents as the reference scorer does",
         option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
@@ -235,7 +235,7 @@ MUC, B3, CEAF, BLANC, LEA and the CoNLL average of all documents together; 0/0 i
 Which response is better: difference key.conll response.conll other.conll.
 """,
     ),
-    command(
+    Command(
         "difference",
         "test clusterings against one of them on the same truth",
         option("files FILE", "tables of labels, or the key and then responses of coreference (.conll)", nargs="+"),
@@ -267,7 +267,7 @@ clusterings within random groups (approximate randomisation), or within all subs
 few groups. A mention of coreference in two entities is kept in the first, with a note.
 """,
     ),
-    command(
+    Command(
         "estimate",
         "estimate scores from the truth of a sample of classes",
         FILE,
@@ -298,7 +298,7 @@ classes and 95 % intervals from them (Student's t; too short below 30 classes). 
 --against, the difference of both clusterings on the same classes, with its error and p.
 """,
     ),
-    command(
+    Command(
         "compare",
         "score clusterings in files against each other",
         TABLES,
@@ -326,7 +326,7 @@ than 12 clusterings the table shows each one's mean agreement with the others. W
 is closer to a truth: difference.
 """,
     ),
-    command(
+    Command(
         "report",
         "write a page on clusterings: ranking, differences, agreement, weak groups",
         TABLES,
@@ -359,7 +359,7 @@ agree with the others. Of many clusterings the 200 best have intervals, and the 
 are compared with each other.
 """,
     ),
-    command(
+    Command(
         "relabel",
         "rename clusters as the classes that they match",
         FILE,
@@ -395,7 +395,7 @@ the order of FILE. Clusters without a class get new labels (numbers after the la
 or 'new 1', 'new 2' ...), those of items whose class is left out among them.
 """,
     ),
-    command(
+    Command(
         "cluster-stability",
         "say which clusters of one clustering come back in others",
         FILE,
@@ -421,7 +421,7 @@ each cluster of the reference:
   prediction_strength  mean share of its pairs of items that a run keeps together
 """,
     ),
-    command(
+    Command(
         "consensus",
         "find the clustering that several agree on",
         FILE,
@@ -442,7 +442,7 @@ clustering lacks. The output holds the names of rows, the label of each item and
 of the clusterings that agree; an item that no clustering has gets neither.
 """,
     ),
-    command(
+    Command(
         "measures",
         "list the measures, or explain one",
         option(
@@ -451,8 +451,8 @@ of the clusterings that agree; an item that no clustering has gets neither.
             nargs="?",
         ),
     ),
-    command("demo", "score several hundred bundled clusterings with every measure"),
-    command(
+    Command("demo", "score several hundred bundled clusterings with every measure"),
+    Command(
         "study",
         "repeat an experiment of a source paper",
         option("name NAME", "the experiment; list names them"),

@@ -39,14 +39,14 @@ class Option:
     settings: dict[str, Any]
 
 
-@dataclass(frozen=True)
 class Command:
-    """A command: its name, its options, and its help. The function that runs it is imported when it runs."""
+    """A command: its name, its options, and its help. The function that runs it is imported when it runs.
 
-    name: str
-    summary: str
-    options: tuple[Option, ...]
-    details: str  # after the options in --help
+    ``details`` come after the options in --help.
+    """
+
+    def __init__(self, name: str, summary: str, *options: Option, details: str = "") -> None:
+        self.name, self.summary, self.options, self.details = name, summary, options, details
 
     def run(self, arguments: argparse.Namespace) -> str:
         """The text to print, by the function ``run`` of the file of this name in ``commands``."""
@@ -70,10 +70,6 @@ def refuse(arguments: argparse.Namespace, options: Iterable[Option], expected: s
         if given != one.settings.get("default"):
             shown = ",".join(given) if isinstance(given, list) else given
             raise ValueError(f"{one.flags[0]}: expected {expected}; got {shown}")
-
-
-def command(name: str, summary: str, *options: Option, details: str = "") -> Command:
-    return Command(name, summary, options, details)
 
 
 def integer(least: int) -> Callable[[str], int]:

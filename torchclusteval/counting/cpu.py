@@ -127,8 +127,7 @@ class _Counter:
     def inside(self, codes: Array, side: EncodedLabels) -> Array | None:
         """Which codes have a row (column); None if all have.
 
-        Raises:
-            GuessedWrongError: one has none, and the range of codes was guessed.
+        A GuessedWrongError where one has none, and the range of codes was guessed.
         """
         if self.pair.codes_in_range or not codes.size:
             return None

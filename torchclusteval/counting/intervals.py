@@ -65,8 +65,7 @@ def _checked(intervals: Any, name: str, where: str) -> list[tuple[Time, Time, An
 def _origin(times: list[tuple[str, tuple[Time, Time]]], where: str) -> int | None:
     """The first start of a recording with whole times, perhaps too large for float64; None with fractions.
 
-    Raises:
-        ValueError: differences of whole times exceed 64 bits, or float64 cannot hold a whole time beside fractions.
+    Raise where differences of whole times exceed 64 bits, or float64 cannot hold a whole time beside fractions.
     """
     whole = {x for _, interval in times for x in interval if isinstance(x, int)}
     if all(isinstance(x, int) for _, interval in times for x in interval):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -12,7 +13,6 @@ from torch import Tensor
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
 from torchclusteval.inference.cell_resampling import CellResampler, resampled_cells
@@ -112,9 +112,8 @@ class Resamples:
     missing: Values  # (B,) bool: no interval
     left_out: Mapping[str, str] = field(default_factory=dict)  # measures of a set, with the reason
     notes: tuple[str, ...] = ()
-    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
-    @lazy_property
+    @cached_property
     def errors(self) -> Values:
         """Standard errors, ``(B,)``."""
         return {name: sample_std(value) for name, value in self.values.items()}
@@ -210,9 +209,7 @@ class Drawer:
         By default fewer than ``FEW_CLASSES`` classes are fixed and items are drawn, as where a method is named.
         Where the mean of these draws is more than half a standard error from the estimate, classes are drawn or, with
         fewer than ``LEAST_CLASSES``, there is no interval where it is more than one.
-
-        Raises:
-            ValueError: items of float tables are to be drawn, or classes for a measure that grows with the items.
+        Raise where items of float tables are to be drawn, or classes for a measure that grows with the items.
         """
         self.seed = seed_of(self.generator, self.device)
         left_out = self._without_classes(kept, chosen)

@@ -14,8 +14,8 @@ Source: McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknif
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import DenseCells, SparseCells, used_groups
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.lazy import lazy_property, with_cached_values
+from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.inference.cell_resampling import ALWAYS_DENSE_CELLS
 from torchclusteval.inference.resampling import Values, differences, values_of
 from torchclusteval.measures.record import Measure
@@ -38,17 +38,16 @@ class ClassResampler:
 
     whole: ContingencyTables  # (B, R, C)
     n_classes: int  # of each table
-    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     shared = True
 
-    @lazy_property
+    @cached_property
     def number(self) -> Tensor | None:
         """Number of each row among the classes of its table, ``(B, R)``; None where all rows have items."""
         if self.whole.shape[-2] == self.n_classes:
             return None
         return ((self.whole.class_sizes > 0).long().cumsum(-1) - 1).clamp_(min=0)
 
-    @lazy_property
+    @cached_property
     def number_of_cell(self) -> Tensor:
         cells = self.whole._cells
         assert isinstance(cells, SparseCells)

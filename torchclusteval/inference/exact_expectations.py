@@ -35,8 +35,7 @@ _OF_DEGREES: dict[Callable[..., Tensor], Callable[[Tensor, Tensor, Tensor, Tenso
 def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None:
     """Exact mean of a measure over all permutations of one side, ``(*batch,)``; None where no form is known.
 
-    Raises:
-        ValueError: float tables, or a measure of one's own that says to be linear in squares.
+    Raise on float tables, and on a measure of one's own that says to be linear in squares.
     """
     if measure.linear_in is None:
         return None

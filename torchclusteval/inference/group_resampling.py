@@ -63,8 +63,7 @@ def group_resampler(
 ) -> GroupResampler:
     """For tables ``(*batch, G, R, C)`` and the sums of all measures; several clusterings broadcast to a shape.
 
-    Raises:
-        ValueError: there are fewer than two groups, whose draws would all be the same.
+    Raise on fewer than two groups, whose draws would all be the same.
     """
     *batch, groups = sums[0].items.shape if sums else tables.batch_shape
     if groups < 2:

@@ -81,11 +81,7 @@ def estimate_from_sample(
 
 
 def _others(tables: ContingencyTables, against: Any, weights: Any) -> "dict[str, _Estimated]":
-    """The estimates of the other side.
-
-    Raises:
-        ValueError: its classes are others.
-    """
+    """The estimates of the other side; raise where its classes are others."""
     check_tables(against, "against")
     sizes, others = whole_class_sizes(tables), whole_class_sizes(against)
     fits = others.shape in (sizes.shape[-1:], sizes.shape)
@@ -166,11 +162,7 @@ def _harmonic_mean(precision: _Estimated, recall: _Estimated) -> _Estimated:
 
 
 def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
-    """Weights of the classes, ``(*batch, R)`` float64.
-
-    Raises:
-        ValueError: they are missing, not positive, or not one for each class.
-    """
+    """Weights of the classes, ``(*batch, R)`` float64; raise where they are not one positive number for each."""
     sizes = whole_class_sizes(tables)
     if isinstance(weights, str) and weights in ("uniform", "size"):
         return torch.ones_like(sizes) if weights == "uniform" else 1 / one_if_zero(sizes)

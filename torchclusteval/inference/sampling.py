@@ -123,11 +123,7 @@ def check_resamples(count: int, name: str) -> int:
 
 
 def seeded(rng: Any) -> torch.Generator | None:
-    """The generator of a seed; a generator and None as they are.
-
-    Raises:
-        ValueError: it is none of these.
-    """
+    """The generator of a seed; a generator and None as they are; raise on anything else."""
     if rng is None or isinstance(rng, torch.Generator):
         return rng
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or not 0 <= rng < 2**63:

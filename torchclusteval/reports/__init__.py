@@ -154,11 +154,7 @@ def write_report(
 
 
 def ranking_measure(measures: list[Measure], sort: str | Measure | None, *, with_truth: bool) -> Measure:
-    """The measure that ranks; names are those of ``measures`` first, which may be a user's own.
-
-    Raises:
-        ValueError: it has no direction, or none has.
-    """
+    """The measure that ranks, with a direction; names are those of ``measures`` first, which may be a user's own."""
     if sort is None:
         symmetric = [] if with_truth else [measure for measure in measures if measure.name == "adjusted_rand"]
         return leading(symmetric or measures, "sort")

@@ -95,11 +95,7 @@ class Evidence:
 def gather(
     labels: Labelling, measures: Sequence[Measure], lead: Measure, options: BootstrapOptions, rng: Rng
 ) -> Evidence:
-    """Score, resample and compare.
-
-    Raises:
-        ValueError: no clustering has a score, or there are too many to rank without a truth.
-    """
+    """Score, resample and compare; raise on too many clusterings to rank without a truth."""
     found: dict[str, Any] = {}
     if labels.true is None:
         count, lead = len(labels.names), agreement_measure(lead)

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.common.formatting import shortened
 from torchclusteval.common.optional import import_optional
-from torchclusteval.labels.inputs import check_device
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
 from torchclusteval.scoring.no_clusterings import IS_TRUTH
@@ -34,11 +32,6 @@ def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEAS
 def parse_list(text: str) -> list[str]:
     """Names that are joined by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def parse_device(name: str | None) -> torch.device:
-    """The device of a name, if it works here."""
-    return check_device(name or "cpu")
 
 
 def check_seed(arguments: argparse.Namespace) -> None:

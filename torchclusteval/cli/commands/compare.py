@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_measure
+from torchclusteval.cli.commands.checks import check_printing, parse_measure
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.printing import Table, render
@@ -13,6 +13,7 @@ from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import pairwise, transitions
 from torchclusteval.inference.agreement import stability_of
+from torchclusteval.labels.inputs import check_device
 
 _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 
@@ -21,7 +22,7 @@ def run(arguments: argparse.Namespace) -> str:
     """Agreement of clusterings with each other."""
     check_printing(arguments)
     measure = parse_measure(arguments.measure, "--measure")
-    device, asked = parse_device(arguments.device), parse_selection(arguments)
+    device, asked = check_device(arguments.device or "cpu"), parse_selection(arguments)
     held = hold_columns(asked)[0]
     names = [one.title for one in held]
     if len(names) < 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_printing, check_unit, note_low_coverage, parse_device
+from torchclusteval.cli.commands.checks import check_printing, check_unit, note_low_coverage
 from torchclusteval.cli.commands.documents import coverages, is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
@@ -23,6 +23,7 @@ from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.bootstrap_options import POPULATIONS
 from torchclusteval.inference.results import Difference, ResultsByMeasure
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.tables import ContingencyTables
 
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> str:
     if of_documents and arguments.measures is None:
         arguments.measures = ",".join([*(f"{name}_f" for name in REFERENCE.values()), "conll_f"])
     measures, sort = measures_and_sort(arguments)
-    device = parse_device(arguments.device)
+    device = check_device(arguments.device or "cpu")
     tested = (_of_documents if of_documents else _of_labels)(arguments, measures, device)
     skipped = note_skipped(tested.found.skipped)
     columns = dict(tested.columns)

@@ -34,11 +34,7 @@ class Responses:
 
 
 def read_responses(files: Sequence[str], on_duplicate: str) -> Responses:
-    """Read the key and its responses.
-
-    Raises:
-        ValueError: there is no response, or the files are of different texts.
-    """
+    """Read the key and its responses; raise without a response, and on files of different texts."""
     path, *responses = files
     if not responses:
         remedy = "score-coreference key.conll response.conll; more responses give more rows"
@@ -77,8 +73,7 @@ def zero_is_zero(measures: Iterable[Any]) -> dict[str, float]:
 def _check_documents(key: Documents, response: Documents, files: list[str]) -> None:
     """Print a note with the documents of one file only; they count as without mentions in the other.
 
-    Raises:
-        ValueError: a document has another number of tokens in the other file, or the files share no document.
+    Raise on a document with another number of tokens in the other file, and on files that share no document.
     """
     for name in key.keys() & response.keys():
         counts = key[name].n_tokens, response[name].n_tokens

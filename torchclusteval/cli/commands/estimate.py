@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list
+from torchclusteval.cli.commands.checks import check_printing, parse_list
 from torchclusteval.cli.commands.labels import labels_of, name_of_missing
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
@@ -19,6 +19,7 @@ from torchclusteval.cli.reading.held import Label, hold, hold_columns, listed, n
 from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.inference import estimate_from_sample
 from torchclusteval.inference.sampled_truth import Estimate
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.labels.spelled import is_number, whole_number
 from torchclusteval.tables import ContingencyTables
 
@@ -26,7 +27,7 @@ from torchclusteval.tables import ContingencyTables
 def run(arguments: argparse.Namespace) -> str:
     """Read, estimate and print."""
     check_printing(arguments)
-    device, asked = parse_device(arguments.device), parse_selection(arguments)
+    device, asked = check_device(arguments.device or "cpu"), parse_selection(arguments)
     (truth, *held), _ = hold_columns(asked, {"--truth": arguments.truth, "--against": arguments.against})
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
@@ -78,11 +79,7 @@ def _row(record: Estimate, i: int, n_classes: int) -> dict[str, float]:
 
 
 def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, float]:
-    """The weights of a file of lines ``class,weight``.
-
-    Raises:
-        ValueError: a line is none, or a class has no weight.
-    """
+    """The weights of a file of lines ``class,weight``; raise on other lines, and on a class without a weight."""
     if not Path(path).is_file():
         raise ValueError(f"--weights: expected uniform, size or a file of lines class,weight; got {path!r}")
     own = Selection([path], spellings=asked.spellings)

@@ -50,8 +50,7 @@ class Given:
 def given_labels(asked: Selection, held: Sequence[Held], truth: Held | None = None) -> Given:
     """Clusterings and the truth, if any; print notes for columns that do not look like clusterings.
 
-    Raises:
-        ValueError: a label that counts is missing, or an option names a label of another kind.
+    Raise if a label that counts is missing, or an option names a label of another kind.
     """
     sides = [*held, *([] if truth is None else [truth])]
     missing, true, ignored = name_of_missing(sides), None, None
@@ -119,10 +118,8 @@ def labels_of(
 ) -> tuple[list[LabelSource], Label]:
     """Columns, and a command-line label in their type; None, with a note, if no item has it.
 
-    ``missing``: the label that items without one get, if the options say so.
-
-    Raises:
-        ValueError: all columns hold whole numbers, and the label is none.
+    ``missing``: the label that items without one get, if the options say so. Raise if all columns hold whole numbers,
+    and the label is none.
     """
     columns, number = [one.labels for one in held], None if label is None else whole_number(label)
     of_missing = asked.spells_missing(label)

@@ -3,13 +3,14 @@
 import argparse
 from pathlib import Path
 
-from torchclusteval.cli.commands.checks import check_output, check_unit, parse_device, parse_list, parse_measure
+from torchclusteval.cli.commands.checks import check_output, check_unit, parse_list, parse_measure
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.declarations import BY, IGNORE
 from torchclusteval.cli.options import refuse, warnings_as_notes
 from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.measures.registry import select
 from torchclusteval.reports import LIKE_NONE, REPORTED, ranking_measure, read_clusterings, write_report
 
@@ -21,7 +22,7 @@ def run(arguments: argparse.Namespace) -> str:
     measures = list(select([*REPORTED] if arguments.measures is None else parse_list(arguments.measures)))
     sort = None if arguments.sort is None else parse_measure(arguments.sort, "--sort").name
     lead = ranking_measure(measures, sort, with_truth=arguments.truth is not None)
-    device, asked = parse_device(arguments.device), parse_selection(arguments)
+    device, asked = check_device(arguments.device or "cpu"), parse_selection(arguments)
     if arguments.truth is None:
         refuse(arguments, (BY, IGNORE), "--truth COLUMN too")
     if arguments.by is not None:

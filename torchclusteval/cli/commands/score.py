@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import (
-    check_printing,
-    check_seed,
-    note_doubtful,
-    note_low_coverage,
-    parse_device,
-)
+from torchclusteval.cli.commands.checks import check_printing, check_seed, note_doubtful, note_low_coverage
 from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels, groups_of
@@ -35,6 +29,7 @@ from torchclusteval.cli.reading.held import Held, Label, hold_columns
 from torchclusteval.cli.reading.read import count_table
 from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
@@ -119,7 +114,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _count(arguments: argparse.Namespace) -> _Task | None:
-    asked, device = parse_selection(arguments), parse_device(arguments.device)
+    asked, device = parse_selection(arguments), check_device(arguments.device or "cpu")
     needs_labels = arguments.per in ("class", "cluster", "partition") or arguments.picture in _OF_GROUPS
     if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
         rank, counted = count_table(asked, arguments.truth, device)
@@ -138,7 +133,7 @@ def _held_task(
     arguments: argparse.Namespace, asked: Selection, needs_labels: bool, held: list[Held], groups: Held | None = None
 ) -> _Task:
     given, counts = given_labels(asked, held[1:], held[0]), None
-    device, truth = parse_device(arguments.device), arguments.truth or asked.files[0]
+    device, truth = check_device(arguments.device or "cpu"), arguments.truth or asked.files[0]
     ids, grouped = groups_of(groups, asked, len(held[0]))
     if arguments.per == "partition":
         found = Counter(same_partitions(given.labels, mask=given.scored(grouped), **given.noise))

@@ -4,11 +4,12 @@ import argparse
 import itertools
 from collections.abc import Collection, Hashable
 
-from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
+from torchclusteval.cli.commands.checks import check_printing, parse_list, parse_measure
 from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
 from torchclusteval.cli.options import numbered, print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.labels.spelled import whole_number
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> str:
     check_printing(arguments)
     if len(arguments.files) < 2:
         raise ValueError("FILE: expected the truth and then at least one clustering; got one file")
-    device = parse_device(arguments.device)
+    device = check_device(arguments.device or "cpu")
     asked = list(OVERLAP_DEFAULT if arguments.measures is None else parse_list(arguments.measures))
     sort = None if arguments.top is None else _LEADING
     if arguments.sort is not None:

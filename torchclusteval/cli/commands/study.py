@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from torchclusteval.cli.commands.checks import check_plot, parse_device
+from torchclusteval.cli.commands.checks import check_plot
 from torchclusteval.cli.options import closest
+from torchclusteval.labels.inputs import check_device
 from torchclusteval.studies import STUDIES
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> str:
         taken = next((x for x in (Path(arguments.csv), Path(arguments.csv).with_suffix(".json")) if x.exists()), None)
         if taken is not None:
             raise ValueError(f"--output: expected a new file; got '{taken}', which exists (--overwrite replaces it)")
-    parse_device(arguments.device)
+    check_device(arguments.device or "cpu")
     module = STUDIES[arguments.name].load()
     defaults = {name: x.default for name, x in inspect.signature(module.run).parameters.items()}
     options = _options(arguments, defaults)

@@ -36,11 +36,7 @@ class ArrayTable(Table):
 
 
 def load_arrays(data: bytes, path: str) -> dict[str, np.ndarray]:
-    """Each clustering in a ``.npy`` or ``.npz`` file, with its name inside the file.
-
-    Raises:
-        ValueError: the file is damaged, or holds no labels.
-    """
+    """Each clustering in a ``.npy`` or ``.npz`` file by its name there; raise on a damaged file, or without labels."""
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
         parts = {"": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}

@@ -71,12 +71,7 @@ class _Count:
         self._fills = asked.missing == "label" or any(map(asked.spells_missing, self.given.values()))
 
     def read(self, rank: int, ranks: int, progress: Progress | None) -> None:
-        """Count every block whose number is ``rank`` modulo ``ranks``.
-
-        Raises:
-            WrongKindError: whole columns must be held.
-            ValueError: the file or an option is not as described.
-        """
+        """Count blocks whose number is ``rank`` modulo ``ranks``; a WrongKindError if whole columns must be held."""
         retain_freed_memory()
         first: list[bool] = []
         for i, block in enumerate(self._table.blocks(self._columns, progress=progress)):
@@ -118,11 +113,7 @@ class _Count:
 
 
 def _common_label(option: str, label: str, are_texts: list[bool]) -> Label:
-    """A command-line label in the type of all columns.
-
-    Raises:
-        WrongKindError: their types differ, or may differ.
-    """
+    """A command-line label in the type of all columns; a WrongKindError if their types differ, or may differ."""
     number, text = whole_number(label), label.strip()
     if number is None and not any(are_texts):
         raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")

@@ -45,8 +45,7 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
 def pick(known: Mapping[str, str], default: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
     """Titles that are asked for, by themselves or by names (title -> name), patterns with ``*``, or comma lists.
 
-    Raises:
-        ValueError: an unknown name, or nothing is left.
+    Raise on an unknown name, and where nothing is left.
     """
     chosen = _match(known, columns, "--columns") if columns else list(default)
     excluded = set(_match(known, exclude, "--exclude"))

@@ -23,11 +23,7 @@ _HEAD_BYTES = 1 << 20
 
 
 class Source:
-    """A file that can be read several times, or what came through a pipe or standard input (``-``).
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """A file that can be read several times, or what came through a pipe or standard input (``-``)."""
 
     def __init__(self, path: str) -> None:
         self.path = self.file = path
@@ -51,11 +47,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[Any]:
-        """The unpacked bytes as a stream.
-
-        Raises:
-            ValueError: the packed file is damaged, or the file changed since it was first opened.
-        """
+        """The unpacked bytes as a stream; raise on a damaged file, or one that changed since it was first opened."""
         try:
             with open(self.file, "rb") as self._raw, self.unchanged():
                 yield _unpack(self._raw, self.packing)

@@ -37,8 +37,6 @@ class Table(Protocol):
 
         Raises:
             WrongKindError: a column, taken for whole numbers by its first rows, has other labels or spellings.
-            ValueError: the file is not as described.
-            OSError: it cannot be read.
         """
 
     def place(self, row: int) -> str:
@@ -50,11 +48,7 @@ class Table(Protocol):
 
 
 def read_column(table: Table, name: str, first: int, column: Any, missing: frozenset[str] = frozenset()) -> LabelSource:
-    """The labels of rows from ``first`` on in an Arrow or NumPy array; ``missing``: spellings of missing ones.
-
-    Raises:
-        ValueError: an entry is no label.
-    """
+    """Labels from row ``first`` on (Arrow or NumPy); ``missing``: spellings of missing ones. Raise on what is none."""
     has_order = False
     try:
         if hasattr(column, "dictionary_encode") and "string" in str(column.type):
