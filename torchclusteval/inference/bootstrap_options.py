@@ -224,7 +224,7 @@ class Drawer:
         many = self.n_classes >= LEAST_CLASSES
         self.away = found.away()
         if self.named is None and kept:
-            self._settle(kept, {m.name: torch.where(many & (m in others), 0.5, 1.0) for m in kept})
+            self._settle(kept, {m.name: 1 - 0.5 * (many & (m in others)).double() for m in kept})
         half = self._far(0.5)
         for measure in others:
             found.by_classes[measure.name] |= ~self.small | (half[measure.name] & many & (self.named is None))

@@ -109,7 +109,9 @@ def ratio(
         maximum: upper end of the range, against rounding noise.
     """
     if tables._all_ordinary:  # neither empty nor identical
-        value = _divide(numerator, denominator, maximum)
+        value = numerator / denominator
+        if maximum is not None and (value.dim() or value.item() > maximum):  # a look is quicker
+            value = at_most(value, maximum)
         return value if undefined is None else torch.where(undefined, otherwise, value)
     other, rest = (0.0, otherwise) if isinstance(otherwise, Tensor) else (otherwise, None)
     parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
@@ -160,9 +162,7 @@ kernels.define("ratio", "torchclusteval.measures.triton_ratio", ratio_by_torch, 
 
 def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:
     value = numerator / denominator
-    if maximum is None or (value.dim() == 0 and value.is_cpu and value.item() <= maximum):  # a look is quicker
-        return value
-    return at_most(value, maximum)
+    return value if maximum is None else at_most(value, maximum)
 
 
 def weighted_harmonic_mean(
