@@ -48,11 +48,11 @@ def pairwise(
         measures: as in :func:`evaluate`.
         progress: called as ``progress(done, total)``, in pairs.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
-            ``ContingencyTables.from_labels``, for both clusterings of a pair: what either excludes is excluded.
+            ``ContingencyTables.from_labels``, for both clusterings of a pair: an item excluded from either is left out.
 
     Returns:
         Scores with batch shape ``(M, M)``: entry ``[i, j]`` takes clustering ``i`` as the truth. Symmetric measures
-        give symmetric matrices to the bit. ``summary()`` and print leave each clustering against itself out.
+        give symmetric matrices to the bit. ``summary()`` and print leave out each clustering against itself.
 
     Raises:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
@@ -138,13 +138,13 @@ def stability(
     """Mean agreement of each clustering with the others, its spread, and the medoid.
 
     Args:
-        labels: ``(M, N)``, as in :func:`pairwise`, like ``measures``, ``progress`` and the other options.
+        labels: ``(M, N)``, as in :func:`pairwise`; so are ``measures``, ``progress`` and the other options.
 
     Returns:
         A mapping of names to :class:`Stability`. The medoid is the clustering with the best mean agreement in the
         measure's own direction, the first one of ties; a single clustering is the medoid, with an agreement of nan.
-        There is none where no agreement is defined. Pairs without a value, such as those that share no item, are left
-        out of the means.
+        There is no medoid where no agreement is defined. Pairs without a value, such as those without a common
+        item, are left out of the means.
 
     Raises:
         ValueError: as :func:`pairwise`.
@@ -228,7 +228,7 @@ def _counted(first: Tensor, second: Tensor, rows: int, columns: int, **options: 
 
 
 def _clusterings_at_once(groups: int, count: int, items: int) -> int:
-    """How many clusterings one table is of; 2: those of a pair."""
+    """Number of clusterings joined in one table; 2: one pair."""
     most, joined = min(_MAX_JOINT_CELLS, items // _ITEMS_PER_JOINT_CELL), 2
     while joined < count and max(2, groups) ** (joined + 1) <= most:
         joined += 1

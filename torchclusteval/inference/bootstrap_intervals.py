@@ -42,12 +42,12 @@ def bootstrap(
     """Intervals of scores by drawing items, classes or groups of items again.
 
     Args:
-        tables: ``(*batch, R, C)``, integers; for classes of any numbers, and for groups ``(*batch, G, R, C)`` of any
-            numbers, one table a group, as ``from_labels(..., by=ids)`` makes them.
+        tables: ``(*batch, R, C)`` integers (to draw classes: any numbers); to draw groups ``(*batch, G, R, C)`` of any
+            numbers, one table per group, as from ``from_labels(..., by=ids)``.
         measures: as in :func:`evaluate`.
         n_resamples: resampled tables for each table.
         confidence_level: nominal share of intervals that contain the true value, between 0 and 1.
-        method: of draws of items and groups. ``"percentile"``, also None: quantiles of the resamples; ``"basic"``: the
+        method: for draws of items and groups. ``"percentile"``, also None: quantiles of the resamples; ``"basic"``: the
             same reflected at the estimate; ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter
             from the jackknife over items, for tables of at most 10,000 non-empty cells. Where its bias correction is
             infinite (nearly all resamples on one side of the estimate) the interval is the percentile one, and
@@ -55,24 +55,23 @@ def bootstrap(
             to the perfect value (of the score, without a perfect value).
         rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        resample: what is drawn. ``"items"``, with replacement: intervals are of more items of the same classes.
-            ``"classes"``, seven tenths of them without replacement, where classes are entities from a population, of
-            any sizes: intervals are of more classes. ``"groups"``, such as documents whose items belong together, with
-            replacement; the estimate is that of :func:`pooled`, and measures are those with ``Measure.parts``, the
-            families of items that only one side groups among them. None: items where a table has fewer than 30
-            classes, for measures for which the mean of the draws stays within half a standard error of the estimate,
-            and for counts that grow with the number of items; classes otherwise. With fewer than 10 classes these are
-            not drawn by default, and where the mean of draws of items is more than one standard error from the
-            estimate there is no interval. Near these limits draws of a fixed seed decide. Each table has its own unit,
-            its own classes, and the draws that it has alone; of tables with as many classes they are the same, as are
-            groups for all clusterings.
+        resample: what is drawn. ``"items"``, with replacement: intervals are for more items of the same classes.
+            ``"classes"``, seven tenths of them without replacement, for classes that are entities from a population, of
+            any sizes: intervals are for more classes. ``"groups"``, such as documents, with replacement: the estimate
+            is that of :func:`pooled`, for measures with ``Measure.parts`` (also in the families that count items of one
+            side alone). None: items for counts that grow with the number of items, and in tables with fewer than 30
+            classes for measures with the mean of the draws within half a standard error of the estimate; classes
+            otherwise. Fewer than 10 classes are not drawn by default: where the mean of draws of items is then more
+            than one standard error from the estimate, there is no interval. Near these limits draws of a fixed seed
+            decide. Each table has its own unit and classes, and the same draws as if it were alone; tables with the
+            same number of classes share their draws, and so do all clusterings for groups.
         macro: with ``resample="groups"``: the mean over the groups that have a finite score, of any measure.
-        keep_resamples: keep the values of all resamples, ``(resamples, *batch)``, those of classes around the estimate.
+        keep_resamples: keep the values of all resamples, ``(resamples, *batch)``; of classes around the estimate.
         progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Interval`; equal clusterings have equal intervals. ``settings["resampled"]`` says
-        what was drawn, ``settings["population"]`` what the intervals are of, and ``notes`` what is wrong with some.
+        what was drawn, ``settings["population"]`` what the intervals are for, and ``notes`` any problems with them.
         Where classes were drawn of some tables and items of others, ``of_classes`` says which.
 
     Warns:

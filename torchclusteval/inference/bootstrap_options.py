@@ -77,7 +77,7 @@ class BootstrapOptions:
             raise ValueError(f"method: expected {remedy}; got {self.method!r}")
 
     def settings_dict(self, drawn: str, units: Sequence[str] = ()) -> dict[str, Any]:
-        """Options of draws of these units, of one where it is not given, as results show them."""
+        """The options as results show them, for draws of these units (by default of one)."""
         own = {"n_resamples": self.n_resamples, "confidence_level": self.confidence_level}
         method, units = "normal" if drawn == "classes" else self.method or "percentile", units or (drawn,)
         return own | {"method": method, "resampled": drawn, "population": "; ".join(POPULATIONS[x] for x in units)}
@@ -206,9 +206,9 @@ class Drawer:
     def draw(self, kept: Sequence[Measure], chosen: Mapping[Measure, bool]) -> Resamples:
         """Draw the unit that the options name or, by default, the one that each table allows for each measure.
 
-        By default fewer than ``FEW_CLASSES`` classes are fixed and items are drawn, as where a method is named.
-        Where the mean of these draws is more than half a standard error from the estimate, classes are drawn or, with
-        fewer than ``LEAST_CLASSES``, there is no interval where it is more than one.
+        By default tables with fewer than ``FEW_CLASSES`` classes have their items drawn; a named method means items.
+        Where by default the mean of these draws is more than half a standard error from the estimate, classes are
+        drawn; with fewer than ``LEAST_CLASSES`` items are kept, without an interval beyond one standard error.
         Raise where items of float tables are to be drawn, or classes for a measure that grows with the items.
         """
         self.seed = seed_of(self.generator, self.device)
@@ -245,7 +245,7 @@ class Drawer:
         return {measure.name: _GROWS for measure in growing}
 
     def _fresh(self) -> torch.Generator:
-        """Draws of a table are the same beside any others."""
+        """A new generator: draws of a table are the same next to any others."""
         return torch.Generator().manual_seed(self.seed)
 
     def _select(self, which: Tensor) -> tuple[Source, Tensor]:
@@ -391,7 +391,7 @@ def _flags(values: Values) -> Values:
 
 
 def _alike(flags: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Names that have the same ``(B,)`` flags, some of them set, and these."""
+    """Names with equal ``(B,)`` flags, at least one set, and these flags."""
     names: dict[tuple[bool, ...], list[str]] = {}
     for name, where in flags.items():
         if bool(where.any()):

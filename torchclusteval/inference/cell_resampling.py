@@ -1,7 +1,7 @@
 """Bootstrap that resamples cells: items drawn with replacement are a multinomial sample over the cells of a table.
 
-Every table is drawn by itself, with the same random numbers, so its draws do not depend on the others of the batch.
-Few items are drawn one by one, which tables of as many items share; cells are runs of them.
+Every table is drawn by itself, with the same random numbers, so its draws do not depend on the rest of the batch.
+Few items are drawn one by one, and tables with the same number of items share these draws; cells are runs of items.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
 """Intervals by drawing classes without replacement, where classes are entities from a population.
 
-An item that is drawn twice is a pair with itself and always right, so drawing items with replacement is wrong where
+An item drawn twice is a pair with itself and always right, so drawing items with replacement is wrong where
 clusters are small; two copies of a class would meet in its clusters. A share f of the classes, drawn without
 replacement, has no copies: its table is a real table. The mean of m of E classes varies by ``sigma^2 (1 / m - 1 / E)``,
 that of all E by ``sigma^2 / E``: deviations from the mean of the draws, times ``sqrt(m / (E - m))``, spread as the
@@ -34,7 +34,7 @@ _SHARE = 0.7  # of the classes in a draw
 
 @dataclass(frozen=True, eq=False)
 class ClassResampler:
-    """Classes of a batch of tables that have as many of them; a draw is a mask of the classes of each table."""
+    """Classes of a batch of tables with equally many of them; a draw is a mask of the classes of each table."""
 
     whole: ContingencyTables  # (B, R, C)
     n_classes: int  # of each table
@@ -71,7 +71,7 @@ class ClassResampler:
 
     @property
     def scale(self) -> float:
-        """By which deviations of draws become those of the whole."""
+        """Factor from deviations of the draws to those of all classes."""
         return math.sqrt(self.n_drawn / max(1, self.n_classes - self.n_drawn))
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
@@ -115,7 +115,7 @@ class PairedClassResampler(ClassResampler):
 
 
 def trimmed(tables: ContingencyTables) -> ContingencyTables:
-    """Without rows that no table uses, and the columns after the last one; dense where that is small."""
+    """The tables without unused rows and without columns after the last used one; dense where that is small."""
     tables = tables._drop_empty_groups(rows=True, columns=False)
     used = used_groups(tables.cluster_sizes)
     if used is not None:
@@ -124,7 +124,7 @@ def trimmed(tables: ContingencyTables) -> ContingencyTables:
 
 
 def wrong_classes(tables: ContingencyTables) -> Tensor:
-    """Classes of which some items lie elsewhere or with items of other classes, ``(*batch,)``."""
+    """Number of classes with items in several clusters or in a cluster with other classes, ``(*batch,)``."""
     filled = tables.sum_by_class(lambda cell: cell.is_nonzero)
     clusters = tables.mT.sum_by_class(lambda cell: cell.is_nonzero)
     mixed = tables.max_by_class(lambda cell: cell.is_nonzero * cell.at_clusters(clusters))
@@ -132,10 +132,10 @@ def wrong_classes(tables: ContingencyTables) -> Tensor:
 
 
 def joined_classes(tables: ContingencyTables) -> Tensor:
-    """Classes with two items in one cluster, ``(*batch,)``."""
+    """Number of classes with two items in one cluster, ``(*batch,)``."""
     return (tables.max_by_class(lambda cell: cell.n) > 1).sum(-1)
 
 
 def grows_with_items(measure: Measure) -> bool:
-    """Whether fewer classes have no comparable value: counts and the like, which grow with the number of items."""
+    """Whether it grows with the number of items, like counts, so that fewer classes have no comparable value."""
     return measure.range[1] == math.inf and measure.family != "entropy"

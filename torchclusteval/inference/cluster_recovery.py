@@ -69,16 +69,16 @@ def cluster_stability(
     """How well each cluster of a reference is found again by other runs, such as those on resampled items.
 
     The Jaccard index of cluster k in run b is ``max_D |C_k & D| / |C_k | D|`` over the clusters D of the run, on the
-    items that the run has. A run that is the reference itself counts as any other (``cluster-stability`` at the command
-    line leaves the reference's column out).
+    items that the run has. A run equal to the reference counts as any other (the command ``cluster-stability`` leaves
+    out the reference's column).
 
     Args:
         labels_true: ``(N,)`` labels; see ``ContingencyTables.from_labels`` for what labels may be.
         labels_pred: ``(B, N)`` labels of the runs, or ``(N,)`` of one. Items that a run lacks have a missing label
             (None, nan ...) or are masked.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
-        noise_label: the label of noise, in the reference and in the runs. It is a cluster that is compared with the
-            noise of a run alone, as other clusters are with other clusters.
+        noise_label: the label of noise, in the reference and in the runs. It is a cluster compared only with the
+            noise of a run; other clusters are compared only with other clusters.
         device: where to count; by default that of the tensors given.
 
     Returns:
@@ -116,7 +116,7 @@ def cluster_stability(
     places = torch.tensor([place_of[label] for label in as_objects(tables.classes, 0).tolist()], device=tables.device)
 
     def over_all_clusters(x: Tensor) -> Tensor:
-        """``(*batch, R)`` of the clusters that some run has items of, as ``(B, K)``."""
+        """Values ``(*batch, R)`` of the clusters with items in some run, as ``(B, K)`` of all clusters."""
         every = x.new_full((tables.batch_shape.numel(), len(place_of)), torch.nan)
         every[:, places] = x.reshape(-1, x.shape[-1])
         return every

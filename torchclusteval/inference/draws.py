@@ -44,7 +44,7 @@ def hypergeometric(
 
 
 class _Urn(NamedTuple):
-    """What is drawn from, ``(n,)`` float64 each."""
+    """Urns to draw from, ``(n,)`` float64 each."""
 
     good: Tensor
     rest: Tensor  # bad items less the sample
@@ -182,7 +182,7 @@ def split(sums: Tensor, shares: Sequence[Tensor], width: int, count: int, genera
 
 
 def multiplicities(items: int, count: int, generator: torch.Generator) -> Tensor:
-    """How often each item is among as many drawn with replacement, ``(count, items)`` float32."""
+    """How often each item is drawn in ``items`` draws with replacement, ``(count, items)`` float32."""
     drawn = torch.randint(items, (count, items), generator=generator, device=generator.device)
     ones = torch.ones((), device=drawn.device).expand(drawn.shape)
     return torch.zeros(drawn.shape, device=drawn.device).scatter_add_(1, drawn, ones)

@@ -16,14 +16,14 @@ from torchclusteval.measures.registry import find_measure
 from torchclusteval.measures.sums import ratio
 from torchclusteval.tables import ContingencyTables
 
-# Of the measures that are linear in the squares of the cells: the sizes that divide these.
+# For measures linear in the squares of the cells: the sizes that divide the squares.
 _DIVISORS: dict[Callable[..., Tensor], Callable[[Tensor, Tensor], Tensor]] = {
     bcubed.bcubed_precision: lambda rows, columns: columns,
     bcubed.bcubed_recall: lambda rows, columns: rows,
     bcubed.element_centric_similarity: torch.maximum,
 }
 
-# Of the others that are: the mean from the numbers of classes and of clusters less 1, and their product over N - 1.
+# For the other such ones: the mean from the numbers of classes and of clusters less 1, and their product over N - 1.
 _OF_DEGREES: dict[Callable[..., Tensor], Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
     association.chi_squared: lambda classes, clusters, n, common: n * common,
     association.frobenius_distance: lambda classes, clusters, n, common: classes + clusters - 2 * common,
@@ -35,7 +35,7 @@ _OF_DEGREES: dict[Callable[..., Tensor], Callable[[Tensor, Tensor, Tensor, Tenso
 def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None:
     """Exact mean of a measure over all permutations of one side, ``(*batch,)``; None where no form is known.
 
-    Raise on float tables, and on a measure of one's own that says to be linear in squares.
+    Raise on float tables, and on a user's measure with ``linear_in="squares"``.
     """
     if measure.linear_in is None:
         return None

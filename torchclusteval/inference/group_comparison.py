@@ -51,10 +51,10 @@ def paired_groups(
     """Difference of the scores of two clusterings over the same groups of items, such as two systems over documents.
 
     Args:
-        tables_a: ``(*batch, G, R, C)``, one table a group, as ``from_labels(..., by=ids)`` and ``from_documents`` make
-            them; batch shapes of both broadcast.
-        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items. Tables do not hold the items: what is
-            compared are the ids of groups, and in each group the sizes of the classes (by name where both have names).
+        tables_a: ``(*batch, G, R, C)``, one table per group, as from ``from_labels(..., by=ids)``, ``from_documents``;
+            batch shapes of both sides broadcast.
+        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items. Tables do not hold the items, so the check
+            compares the ids of groups and, in each, the sizes of the classes (by name where both sides have names).
         measures: as in :func:`evaluate`, like ``zero_division``; of a set, those that are not defined by sums over
             groups are left out unless ``macro``.
         n_resamples: how often groups are drawn, and swapped.
@@ -70,7 +70,7 @@ def paired_groups(
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
         p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, and at least
-        ``2^(1 - G)``, as where all are tried.
+        ``2^(1 - G)``, the least p-value of all swaps.
 
     Raises:
         ValueError: the groups or their classes differ, the last batch dimension holds clusterings of the same items,
@@ -153,7 +153,7 @@ def paired_groups(
 
 
 def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:
-    """Places of the distinct pairs, where each of the ``(B,)`` pairs is among them, and which have equal sides."""
+    """Places of the distinct pairs, the place of each of the ``(B,)`` pairs among these, and which have equal sides."""
     keys = []
     for tables in (a, b):
         cells = of_tables(tables).reshape(tables.batch_shape)
@@ -190,7 +190,7 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
 def _truth(tables: ContingencyTables, vocabulary: Vocabulary | None, rows: int) -> tuple[Tensor, Tensor]:
     """Numbers and sizes of the classes of each group in the order of the numbers, ``(*batch, G, rows)``.
 
-    Without names, which not all tables have, the classes are in the order of their sizes, and have no numbers.
+    Without names the classes are in the order of their sizes, and have no numbers.
     """
     sizes = torch.nn.functional.pad(whole_class_sizes(tables), (0, rows - tables.shape[-2]))
     if vocabulary is None:
@@ -215,7 +215,7 @@ class _Pair(GroupResampler):
 
 
 class _Swapper(_Pair):
-    """A and B exchanged within the groups that are drawn, ``(count, G)`` bool; scores the differences then."""
+    """A and B exchanged within the drawn groups, ``(count, G)`` bool; scores the differences after the exchange."""
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at

@@ -87,7 +87,7 @@ def group_resampler(
 def scores_of_groups(
     sides: Sequence[ContingencyTables], measures: Selection, macro: bool, zero_division: float | None = None
 ) -> list[tuple[Scores, list[SumsOfGroups]]]:
-    """Scores of all groups together, and the sums that they follow from, of each side.
+    """For each side, the scores of all groups together and the sums behind them.
 
     With ``macro``, means over the groups that have a finite score on all sides.
     """

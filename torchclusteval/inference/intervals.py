@@ -17,7 +17,7 @@ def rounding_tolerance(value: Tensor) -> Tensor:
 
 
 def without_rounding(differences: Tensor, tolerance: Tensor) -> Tensor:
-    """Differences, and 0 where rounding alone explains them: where they count as ties in p-values."""
+    """Differences, 0 where rounding alone explains them: these count as ties in p-values."""
     return differences.masked_fill(differences.abs() <= tolerance, 0.0)
 
 
@@ -62,7 +62,7 @@ def interval(
 
 
 def normal(estimate: Tensor, standard_error: Tensor, confidence: float, perfect: float | None) -> tuple[Tensor, Tensor]:
-    """The estimate and so many standard errors; of ``log |perfect - estimate|`` where there is a perfect value.
+    """The estimate plus or minus standard errors; of ``log |perfect - estimate|`` where there is a perfect value.
 
     Few errors have a skewed distribution, like counts that follow Poisson's; that of their logarithm is less so.
     """
@@ -127,7 +127,7 @@ def two_sided(resamples: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor:
 
 
 def two_sided_normal(difference: Tensor, standard_error: Tensor) -> Tensor:
-    """Of a difference that is normal; 1 where it is 0."""
+    """P-value of a normal difference; 1 where the difference is 0."""
     p = torch.special.erfc((difference / standard_error).abs() / math.sqrt(2))
     return p.masked_fill(difference == 0, 1.0)
 
@@ -137,7 +137,7 @@ def smallest_p_adjusted(
 ) -> float:
     """The smallest adjusted p-value that so many resamples can give, with a warning where no p-value alone can pass.
 
-    ``values`` ``(*batch,)`` of each measure that are nan have no p-value; adjusted ones up to ``level`` pass;
+    ``values`` are ``(*batch,)`` of each measure, nan without a p-value; adjusted p-values up to ``level`` pass;
     ``sides`` is 2 for two-sided p-values, else 1.
     """
     tests = max((int((~value.isnan()).sum()) for value in values), default=0)
@@ -174,7 +174,7 @@ def adjust(p_values: Tensor, correction: str) -> Tensor:
 
 
 def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the same partition") -> list[str]:
-    """What to say of pairs ``(B,)`` of which some are the same."""
+    """Notes on pairs ``(B,)`` with the same two sides."""
     places = same.nonzero().squeeze(-1).tolist()
     if not places:
         return []
@@ -186,7 +186,7 @@ def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the s
 
 
 def note_few_draws(p_values: Iterable[Tensor], n_resamples: int, sides: int, finest: float = 0.0) -> list[str]:
-    """How many draws it takes to go to .001, or the ``finest`` p-value, where p-values stop at the number of draws.
+    """Note on the draws needed for .001, or the ``finest`` p-value, where too few draws stop p-values above it.
 
     ``sides`` is 2 where the least p-value is twice that of one side.
     """

@@ -94,14 +94,14 @@ def paired_bootstrap(
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
         resample: what is drawn: ``"items"``, ``"classes"`` or, by default, what :func:`bootstrap` would draw for the
-            differences. Draws of classes give normal intervals and p-values, which no number of draws bounds.
+            differences. Draws of classes give normal intervals and p-values, not limited by the number of draws.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0. Where it stops above .001 for want of draws, ``notes`` say how many it takes. Equal
+        clusterings and never 0. Where too few draws stop it above .001, ``notes`` say how many it needs. Equal
         pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals are of and
         what is wrong with some, as those of :func:`bootstrap`.
 
@@ -245,7 +245,7 @@ class _Pairs(Source):
         return _item_resampler(self, cells) or cells
 
     def wrong(self) -> Tensor:
-        """``(B,)`` classes with items in clusters of one clustering that are no clusters of the other."""
+        """``(B,)`` classes with items in clusters of one clustering without an equal cluster in the other."""
         keep, found = self.flat_keep(), []
         for i, (true, a, b) in enumerate(zip(*self.flat_codes(), strict=True)):
             if keep is not None:
@@ -381,7 +381,7 @@ class ItemResampler:
         return self.a.order.device
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        """How often each item is among as many drawn with replacement, ``(count, n_items)`` float32."""
+        """How often each item is drawn in ``n_items`` draws with replacement, ``(count, n_items)`` float32."""
         return multiplicities(self.n_items, count, generator)
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:

@@ -204,11 +204,11 @@ def permutation_test(
 
     Returns:
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (n_resamples + 1)``, where values
-        that differ from the observed one by rounding alone are hits; it is never 0 (a note says how many draws take it
+        equal to the observed one up to rounding are hits; it is never 0 (a note says how many draws take it
         to .001). Equal clusterings share their draws and count once. ``settings["resampled"]`` says whether tables were
-        drawn from their margins or the items' labels were permuted (the same distribution; the latter for tables with
-        more cells than items, and for tables of few items that have the same class sizes: they share permutations of
-        the classes, against clusters in an order of their own).
+        drawn from their margins or the items' labels were permuted (the same distribution). Labels are permuted for
+        tables with more cells than items, and for tables of few items with the same class sizes: these share
+        permutations of the classes, each table with its clusters in an order of its own.
 
     Raises:
         ValueError: float tables, or an option outside the values described.

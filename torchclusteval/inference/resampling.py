@@ -51,7 +51,7 @@ class Resampler(Protocol):
 
 
 class JackknifeResampler(Resampler, Protocol):
-    """One that can leave single elements out."""
+    """A resampler that can leave out single elements."""
 
     def accelerations(self, measures: Sequence[Measure]) -> Values:
         """For BCa, ``(B,)`` by name."""

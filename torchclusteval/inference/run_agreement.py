@@ -107,9 +107,9 @@ def consensus(
 ) -> Consensus:
     """The clustering that runs agree on.
 
-    Every run is relabelled to a centre by the best one-to-one matching (clusters in excess get labels of their own);
-    the items vote for their label, ties go to the lowest one (in the order of the centre's labels, new ones last); the
-    winners are the next centre, until it stays the same or for 100 rounds.
+    Each round relabels every run to a centre by the best one-to-one matching (clusters in excess get new labels). Each
+    item then takes its most frequent label over the runs; ties go to the lowest label (in the order of the centre's
+    labels, new ones last). These labels are the next centre, until it stays the same or for 100 rounds.
 
     Args:
         labels: ``(B, N)`` labels; see ``ContingencyTables.from_labels`` for what labels may be. Runs do not vote on
@@ -120,8 +120,8 @@ def consensus(
         device: where to work; by default that of the tensors given.
 
     Returns:
-        The labels, for each item the share of the runs that agree (0 to 1; nan for an item in no run, which has the
-        lowest label), and whether the last round changed nothing. The mean of one minus the share is the uncertainty.
+        The labels, for each item the share of the runs that agree (0 to 1; nan for an item in no run; its label is the
+        lowest), and whether the last round changed nothing. The mean of one minus the share is the uncertainty.
 
     Raises:
         ValueError: arguments are not as described.
@@ -235,7 +235,7 @@ def _vote(aligned: Tensor, size: int) -> Tensor:
 def element_consistency(labels: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
     """How alike the clusters of each item are over all pairs of runs.
 
-    The element-centric similarity of an item that is in clusters A and B of two runs is ``|A & B| / max(|A|, |B|)``;
+    The element-centric similarity of an item in clusters A and B of two runs is ``|A & B| / max(|A|, |B|)``;
     an item's consistency is its mean over all pairs of runs that have the item.
 
     Args:
@@ -338,17 +338,17 @@ def transitions(
     """Edges between consecutive clusterings, such as those of rising resolution, and how stable each cluster is.
 
     The SC3 stability of cluster k among L clusterings is ``(1/L) sum_l sum_j n_kj / (c_j m^2)`` over the other
-    clusterings l and their clusters j that share items with it, m of them.
+    clusterings l and their m clusters j that share items with k.
 
     Args:
         labels: ``(L, N)`` labels in order; items that a clustering lacks have a missing label.
         mask: ``(N,)`` or ``(L, N)`` booleans, True for the items that a clustering has.
-        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; ignored noise is of no cluster.
+        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; ignored noise belongs to no cluster.
         device: where to count; by default that of the tensors given.
 
     Returns:
-        The edges with items, by step and labels, with their items and the shares of both clusters, each within the
-        items that both clusterings have; and for each cluster its SC3 stability, 0 to below 1, higher is more stable.
+        The non-empty edges by step and labels, with their items and the shares of both clusters, each among the
+        items in both clusterings; and for each cluster its SC3 stability, 0 to below 1, higher is more stable.
 
     Raises:
         ValueError: arguments are not as described.

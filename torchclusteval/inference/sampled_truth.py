@@ -19,7 +19,7 @@ from torchclusteval.tables import ContingencyTables, check_tables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Record):
-    """A score that a sample estimates.
+    """A score estimated from a sample.
 
     >>> tables = tce.ContingencyTables.from_labels([1, 1, 2, 2, 3], [1, 1, 2, 3, 3])
     >>> found = tce.estimate_from_sample(tables, "uniform")["pair_recall"]
@@ -42,11 +42,11 @@ def estimate_from_sample(
     Args:
         tables: ``(*batch, R, C)``: rows are the sampled classes, and the clusters hold all items, those without a known
             class as ``unmatched_by_cluster`` (``from_labels(..., absent_true=...)``).
-        weights: one over the probability that each class is sampled, up to a factor: ``"uniform"`` (every class is
+        weights: one over the sampling probability of each class, up to a factor: ``"uniform"`` (all classes are
             sampled alike), ``"size"`` (in proportion to its items: the weight is one over its size), ``(R,)`` or
             ``(*batch, R)`` positive numbers, or a mapping of the labels of the classes to them.
         against: tables of another clustering and the same sampled classes, ``(R, C)`` or ``(*batch, R, C)``: records
-            have ``difference`` and ``difference_error`` too, whose classes are drawn together.
+            have ``difference`` and ``difference_error`` too, on the same sample of classes.
 
     Returns:
         A mapping of names to records with ``estimate`` and ``standard_error``, ``(*batch,)``: ``pair_precision``,

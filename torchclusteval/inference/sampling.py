@@ -28,7 +28,7 @@ Rng = int | torch.Generator | None
 
 @on_one_thread
 def random_tables(class_sizes: Tensor, cluster_sizes: Tensor, size: int, rng: Rng = None) -> ContingencyTables:
-    """Tables with fixed margins, as permuting the labels of one side gives them.
+    """Random tables with fixed margins, as from permuting the labels of one side.
 
     Args:
         class_sizes: ``(*batch, R)`` integers; batch shapes broadcast.

@@ -1,10 +1,10 @@
 """The measures: functions of contingency tables, and the registry of facts about them.
 
-Every measure is a function of tables with batch shape ``(*batch,)``, and of its options, that returns ``(*batch,)``
-float64. Its docstring gives the formula, the options, the range, the values of degenerate tables, and the source. Only
-``pair_counts`` returns more: four such tensors.
+Every measure takes tables with batch shape ``(*batch,)``, and options, and returns ``(*batch,)`` float64. Its docstring
+gives the formula, the options, the range, the values of degenerate tables, and the source. Only ``pair_counts`` returns
+more: four such tensors.
 
-Aliases (``ari``, ``vi``) and the names of variants (``nmi_max``) are the functions of their measures.
+Aliases (``ari``, ``vi``) and the names of variants (``nmi_max``) give the functions of their measures.
 """
 
 from typing import TYPE_CHECKING, Any

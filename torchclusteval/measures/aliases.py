@@ -1,8 +1,8 @@
 """Other names of the measures: abbreviations, and the names of scikit-learn, torchmetrics and the CoNLL scorer.
 
 An alias means one formula wherever it is used; capitals and underscores do not matter (``AdjustedRandScore``). Names
-that mean different formulas in different libraries have the library in front, ``aricode:NVI``: they are the rows of
-``library_names.csv``, which is read when one is asked for. A row is a library, a function of it, and the measure of the
+with different formulas in different libraries begin with the library, ``aricode:NVI``: the rows of
+``library_names.csv``, read on first use. A row holds a library, one of its functions, and the measure of the
 same formula with its default options. Functions that differ by a factor or by the order of the sides are in
 ``docs/others/names_elsewhere.md``.
 """
@@ -85,7 +85,7 @@ _BY_KEY = {alias.replace("_", ""): name for alias, name in ALIASES.items()}
 
 def canonical(name: str) -> str:
     """The registry name of a name, an alias or ``LIBRARY:FUNCTION``."""
-    text = str(name)  # a key that is no text is a key that is missing
+    text = str(name)  # a key other than text counts as missing
     if ":" in text:
         return measure_of(text) or name
     return _BY_KEY.get(text.lower().replace("_", ""), name)
@@ -123,13 +123,13 @@ def _measures_by_key() -> dict[tuple[str, str], str]:
 
 
 def measure_of(name: str) -> str | None:
-    """The measure that ``LIBRARY:FUNCTION`` is; None if it is none."""
+    """The measure for ``LIBRARY:FUNCTION``; None if there is none."""
     library, _, function = name.partition(":")
     return _measures_by_key().get((_library_key(library), function.lower()))
 
 
 def elsewhere(name: str) -> dict[str, str]:
-    """The functions of a library, or those of one name in any library, as ``library:function``, with their measures."""
+    """Functions of one library, or of one name in any library, as ``library:function``, with their measures."""
     library, function = _library_key(name.removesuffix(":")), name.lower()
     return {
         str(row): row.measure

@@ -3,14 +3,14 @@
 The matching is chosen on detached counts and the cells are then read from the counts given, so integers stay exact and
 gradients pass through.
 
-To see whether another matching is as good, the cells of the one found are made lighter by so little that only another
-one of the same total gets ahead of it, and the table is solved again. In many small tables of small numbers, all
-exchanges of partners are looked at instead, which is faster.
+To see whether another matching is as good, the cells of the found matching are made slightly lighter and the table is
+solved again: only another matching of the same total can then win. For many small tables of small numbers it is faster
+to try all exchanges of partners.
 
-The cells of all sparse tables are the edges of one graph. Those that outweigh what they rule out are taken at once: a
-cell rules out one other cell of its row and one of its column, and if the heaviest of these weigh no more together, a
-matching without the cell gets no worse by taking it. Where two sides agree on most groups, little is left. It falls
-into connected components, of which small ones are solved as dense tables.
+The cells of all sparse tables are the edges of one graph. A chosen cell rules out at most one other cell of its row and
+one of its column. If the heaviest of these weigh no more together than the cell, a matching without the cell gets no
+worse by taking it, so it is taken at once. Where two sides agree on most groups, little is left: connected components,
+the small ones of which are solved as dense tables.
 
 The greedy matching takes the largest remaining cell and drops its row and column; ties go to the lowest row, then the
 lowest column.
@@ -43,7 +43,7 @@ Solver = Callable[[Array], tuple[Array, Array]]
 
 
 def max_assignment(counts: Tensor) -> Tensor:
-    """Items in the best matching of ``(*batch, R, C)`` tables, none below 0: ``(*batch,)`` of their type."""
+    """Items in the best matching of ``(*batch, R, C)`` tables with counts from 0 on: ``(*batch,)`` of their type."""
     if counts.dim() == 2 and counts.is_cpu and not counts.is_floating_point():  # in the fewest calls
         weights = counts.numpy()
         costs, solve = costs_of(weights)
@@ -63,7 +63,7 @@ def max_assignment(counts: Tensor) -> Tensor:
 
 
 def match_dense(weights: Tensor) -> tuple[Tensor, Tensor]:
-    """A best matching of each ``(*batch, R, C)`` table, none below 0 (nan counts as 0): the same for the same table.
+    """A best matching of each ``(*batch, R, C)`` table of weights from 0 on (nan is 0); equal tables match alike.
 
     Returns ``(*batch, R)`` column of each row, -1 for none; ``(*batch,)`` whether no other matching is as good.
     """
@@ -93,14 +93,14 @@ def flatten_batch(counts: Tensor) -> Tensor:
 
 
 def owner_of(partner: Tensor, count: int) -> Tensor:
-    """``(*batch, count)``: which group has each of the others as its partner, -1 for none."""
+    """``(*batch, count)``: the group matched to each partner, -1 for none."""
     found = partner.new_full((*partner.shape[:-1], count + 1), -1)
     numbers = torch.arange(partner.shape[-1], device=partner.device).expand_as(partner)
     return found.scatter(-1, torch.where(partner < 0, count, partner), numbers)[..., :count]
 
 
 def lowered(weights: Array, chosen: Array, largest: Array, most_pairs: int) -> Array:
-    """Weights, those of the chosen cells lowered, and all scaled so that whole numbers stay whole."""
+    """The weights with those of the chosen cells lowered, scaled so that whole numbers stay whole."""
     if weights.dtype.kind == "f":
         return weights - np.where(chosen, TIE_TOLERANCE * largest.clip(1), 0)
     # A scale above the number of pairs is exact; it is smaller only for counts beyond 2^53 or so.
@@ -109,7 +109,7 @@ def lowered(weights: Array, chosen: Array, largest: Array, most_pairs: int) -> A
 
 
 def costs_of(weights: Array) -> tuple[Array, Solver]:
-    """Costs of tables, and a function of one that gives rows, in order, and columns of a matching of the least cost."""
+    """Costs of tables, and a solver: from a table's costs, the rows (in order) and columns of a cheapest matching."""
     from scipy.optimize import linear_sum_assignment
 
     if weights.dtype.kind == "f" or weights.sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
@@ -118,7 +118,7 @@ def costs_of(weights: Array) -> tuple[Array, Solver]:
 
 
 def _assign_whole_numbers(costs: Array) -> tuple[Array, Array]:
-    """As SciPy's ``linear_sum_assignment``, by shortest augmenting paths too, but in int64; costs are not positive."""
+    """As SciPy's ``linear_sum_assignment``, also by shortest augmenting paths, but in int64; costs are at most 0."""
     from scipy.optimize import linear_sum_assignment
 
     if -costs.min(1).sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
@@ -205,8 +205,8 @@ def _is_only_one(tables: Tensor, columns: Tensor) -> Tensor:
 def _only_exchanges_that_cost(tables: Tensor, columns: Tensor) -> Tensor:
     """As :func:`_is_only_one`, from the cheapest circle of exchanges through each row (Floyd and Warshall).
 
-    In ``step[i, k]`` row i gives up its column and takes that of row k. Place n is no row: row i takes a column that no
-    row has or stays without one, or the column of row k is left without a row. Tables are last, for speed.
+    In ``step[i, k]`` row i gives up its column and takes that of row k. Place n is no row: row i takes an unused
+    column or none, or the column of row k stays without a row. Tables are the last dimension, for speed.
     """
     size, n, m = tables.shape
     far = torch.iinfo(torch.int16).max // 2
@@ -232,7 +232,7 @@ def _only_exchanges_that_cost(tables: Tensor, columns: Tensor) -> Tensor:
 
 
 class Edges(NamedTuple):
-    """Cells, each once, of groups that are numbered over all tables."""
+    """Distinct cells; groups are numbered over all tables."""
 
     row: Array  # (Z,) int64, below n
     column: Array  # (Z,) int64, below m
@@ -244,7 +244,7 @@ class Edges(NamedTuple):
 def sparse_max_assignment(batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int) -> Tensor:
     """Items in the best matching of each table, ``(batch_size,)`` of the type of ``count``.
 
-    Of each non-zero cell, all ``(Z,)``: its table, row, column and count, above 0; a cell occurs once.
+    The first four arguments, ``(Z,)``, give each non-zero cell once: its table, row, column and count, above 0.
     """
     chosen = torch.from_numpy(_best_edges(_edges_of(batch_index, row, column, count)))
     return sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
@@ -277,7 +277,7 @@ def _edges_of(batch_index: Tensor, row: Tensor, column: Tensor, weight: Tensor) 
 
 
 def _codes(table: Array, group: Array) -> tuple[Array, int]:
-    """``(Z,)`` code of the group of each cell, other ones in other tables, and a bound of the codes."""
+    """``(Z,)`` code of each cell's group, different ones in different tables, and a bound of the codes."""
     width = int(group.max(initial=0)) + 1
     keys, bound = table * width + group, (int(table.max(initial=-1)) + 1) * width
     if bound <= 4 * len(keys) + 1024:
@@ -295,7 +295,7 @@ def _best_edges(edges: Edges) -> Array:
 
 
 def _take_outweighing(edges: Edges) -> tuple[Array, Array]:
-    """Cells of a best matching, ``(Z,)`` bool, and the numbers of the cells left, which share no group with them."""
+    """Cells of a best matching, ``(Z,)`` bool, and the numbers of the cells left, in groups without a chosen cell."""
     chosen, rest = np.zeros(len(edges.row), bool), np.flatnonzero(edges.weight > 0)
     for _ in range(_MAX_ROUNDS):
         sides, worth = ((edges.row[rest], edges.n), (edges.column[rest], edges.m)), edges.weight[rest]
@@ -321,7 +321,7 @@ def _take_outweighing(edges: Edges) -> tuple[Array, Array]:
 
 
 def _largest_at(group: Array, size: int, values: Array) -> Array:
-    """For each value the largest of its group, or 0 where that is larger."""
+    """For each value the largest of its group, at least 0."""
     places, weights = torch.from_numpy(group), torch.from_numpy(values)
     largest = torch.zeros(size, dtype=weights.dtype).scatter_reduce_(0, places, weights, "amax")
     found: Array = largest[places].numpy()
@@ -453,7 +453,7 @@ def sparse_greedy_assignment(
 def sparse_match_greedily(
     batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, n_rows: int, n_columns: int
 ) -> Tensor:
-    """``(Z,)`` bool: the cells of that matching; on the host."""
+    """``(Z,)`` bool: the cells of the greedy matching, found on the host."""
     table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
     order = np.lexsort((columns, rows, -counts))
     row_keys = (table * n_rows + rows)[order].tolist()
@@ -489,9 +489,9 @@ def _match_largest(tables: Tensor) -> Tensor:
 
 
 def _match_largest_keys(tables: Array) -> Tensor:
-    """As `_match_largest`, of small whole numbers on the host in less than half of the time: tables come last.
+    """As `_match_largest`, for small whole numbers on the host, in less than half the time: tables come last.
 
-    A cell's key is its count and, for ties, its place from the end: the largest key tells which cell it is.
+    A cell's key holds its count and, for ties, its place from the end, so the largest key tells its cell.
     """
     size, n_rows, n_columns = tables.shape
     places, at = n_rows * n_columns, np.arange(size)

@@ -79,7 +79,7 @@ def tschuprows_t(tables: ContingencyTables) -> Tensor:
 
 @share(swapped="goodman_kruskal_lambda_swapped", source="goodman1954")
 def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
-    """Share of the errors of guessing classes that knowing the clusters saves.
+    """Share of the errors in guessing classes saved by knowing the clusters.
 
         lambda = (sum_j max_i n_ij - max_i r_i) / (N - max_i r_i)
 
@@ -94,7 +94,7 @@ def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
 
 @share(swapped="goodman_kruskal_lambda", source="goodman1954")
 def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
-    """Share of the errors of guessing clusters that knowing the classes saves.
+    """Share of the errors in guessing clusters saved by knowing the classes.
 
         (sum_i max_j n_ij - max_j c_j) / (N - max_j c_j)
 
@@ -111,7 +111,7 @@ def _lambda(tables: ContingencyTables, right: Tensor, sizes: Tensor) -> Tensor:
 
 @share(swapped="goodman_kruskal_tau_swapped", source="goodman1954", linear_in="squares")
 def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
-    """Share of the errors of drawing classes at random that knowing the clusters saves.
+    """Share of the errors in drawing classes at random saved by knowing the clusters.
 
         tau = (sum_ij n_ij^2 / c_j - sum_i r_i^2 / N) / (N - sum_i r_i^2 / N)
 
@@ -126,7 +126,7 @@ def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
 
 @share(swapped="goodman_kruskal_tau", source="goodman1954", linear_in="squares")
 def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
-    """Share of the errors of drawing clusters at random that knowing the classes saves.
+    """Share of the errors in drawing clusters at random saved by knowing the classes.
 
         (sum_ij n_ij^2 / r_i - sum_j c_j^2 / N) / (N - sum_j c_j^2 / N)
 
@@ -158,8 +158,8 @@ def _tau(tables: ContingencyTables, wrong: Tensor, apart: Tensor) -> Tensor:
 def frobenius_distance(tables: ContingencyTables) -> Tensor:
     """Squared distance of the projectors onto both partitions, ``R + C - 2 sum_ij n_ij^2 / (r_i c_j)``.
 
-    The projector of a partition replaces each value by the mean of its group. Being squared, it is no metric (of
-    thirteen items a detour may be shorter); its root is one.
+    The projector of a partition replaces each value by the mean of its group. The square is not a metric (of
+    thirteen items a detour may be shorter), but its root is.
 
     Range: 0 to ``R + C - 2``, lower is better.
     Example: 1.

@@ -24,20 +24,20 @@ def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 @launched
 def precisions(tables: ContingencyTables) -> Tensor:
-    """Sum over items of the share of its cluster that is of its class, ``(*batch,)``."""
+    """Sum over items of the share of the item's cluster with the item's class, ``(*batch,)``."""
     return tables.sum(lambda cell: cell.squares / cell.c_nonzero)
 
 
 @cached_on_tables
 @launched
 def recalls(tables: ContingencyTables) -> Tensor:
-    """Sum over items of the share of its class that is in its cluster, ``(*batch,)``."""
+    """Sum over items of the share of the item's class in the item's cluster, ``(*batch,)``."""
     return tables.sum(lambda cell: cell.squares / cell.r_nonzero)
 
 
 @share(swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(precisions, items))
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
-    """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
+    """Mean over items of the share of the item's cluster with the item's class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
     Range: above 0 to 1, higher is better.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
@@ -48,7 +48,7 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
 
 @share(swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(recalls, items))
 def bcubed_recall(tables: ContingencyTables) -> Tensor:
-    """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
+    """Mean over items of the share of the item's class in the item's cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
 
     Range: above 0 to 1, higher is better.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
@@ -70,7 +70,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
 
 @share(symmetric=True, source="gates2019", linear_in="squares", combines="mean")
 def element_centric_similarity(tables: ContingencyTables) -> Tensor:
-    """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
+    """Mean over items of the overlap of the item's two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
 
     Range: above 0 to 1, higher is better.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions; covers and hierarchies have

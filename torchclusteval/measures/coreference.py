@@ -1,5 +1,5 @@
-"""Measures of coreference resolution, MUC, BCubed, CEAF, BLANC and LEA with invented and missed mentions; of entity
-resolution and of log parsing, exact clusters, closest clusters, splits and merges.
+"""Measures of coreference resolution (MUC, BCubed, CEAF, BLANC and LEA with invented and missed mentions), and of
+entity resolution and log parsing (exact clusters, closest clusters, splits and merges).
 
 Sizes, identical sides and ``zero_division`` are those of ``one_sided``.
 """
@@ -54,9 +54,9 @@ MUC = Sums(found_links, pred_items, n_pred, true_items, n_true)
 
 @share(swapped="muc_recall", source="vilain1995", integer_only=True, sums=MUC)
 def muc_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the links of clusters that are right, ``(sum_ij n_ij - #{n_ij > 0}) / sum_j (c_j - 1)``.
+    """Share of right links among those of the clusters, ``(sum_ij n_ij - #{n_ij > 0}) / sum_j (c_j - 1)``.
 
-    A cluster of c items has c - 1 links. Clusters of one item count for nothing.
+    A cluster of c items has c - 1 links. Clusters of one item do not count.
 
     Degenerate: 0/0 where all clusters have one item; nan without items.
     Example: 0.3333
@@ -66,7 +66,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
 
 @share(swapped="muc_precision", source="vilain1995", integer_only=True, sums=MUC)
 def muc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
+    """Share of found links among those of the classes, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
     Degenerate: 0/0 where all classes have one item; nan without items.
     Example: 0.3333
@@ -222,18 +222,18 @@ def _links(sizes: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
 
 @cached_on_tables
 def true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
-    """Pairs of items of one class, and of two."""
+    """Pairs of items of the same class, and of different classes."""
     return _links(whole_class_sizes(whole(tables)), true_items(tables))
 
 
 @cached_on_tables
 def pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
-    """Pairs of items of one cluster, and of two."""
+    """Pairs of items of the same cluster, and of different clusters."""
     return _links(whole_cluster_sizes(whole(tables)), pred_items(tables))
 
 
 def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero_division: float | None) -> Tensor:
-    """Mean over pairs within and between groups; one of them alone where the classes have no pair of the other."""
+    """Mean over pairs within and between groups; one kind alone where the classes have no pair of the other kind."""
     (within, between), (links, others) = parts, true_links(tables)
     value = torch.where(links == 0, between, torch.where(others == 0, within, (within + between) * 0.5))
     return settled(value, tables, zero_division)
@@ -242,7 +242,7 @@ def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero
 def _shares(
     links: tuple[Tensor, Tensor], tables: ContingencyTables, zero_division: float | None
 ) -> tuple[Tensor, Tensor]:
-    """Share of a side's pairs within groups that both sides join, and of those between groups that none joins."""
+    """Share joined by both sides among a side's pairs within groups, and by neither among those between groups."""
     within = one_sided_ratio(pair_sums(tables).ss, links[0], tables, zero_division)
     return within, one_sided_ratio(pair_sums(tables).dd, links[1], tables, zero_division)
 
@@ -254,8 +254,8 @@ BLANC = Sums((pair_counts, 4), (true_links, 2), (pred_links, 2))
 def blanc_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the precision of pairs within clusters and of pairs between clusters.
 
-    Where no class has two items, the pairs between clusters alone; where there is one class, the pairs within alone.
-    The CoNLL scorer does so, too; that of CorefUD then halves the value.
+    Where no class has two items, only the pairs between clusters count; with one class, only the pairs within them.
+    The CoNLL scorer does the same; the CorefUD scorer halves the value in these cases.
 
     Source: Recasens and Hovy (2011); Luo et al. (2014).
     Example: 0.2917
@@ -310,7 +310,7 @@ LEA = Sums(lea_precisions, pred_items, lea_recalls, true_items)
 
 @share(swapped="lea_recall", source="moosavi2016", integer_only=True, combines="mean", sums=LEA)
 def lea_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the pairs of a cluster that are of one class, weighted by its size.
+    """Share of a cluster's pairs of one class, weighted by the size of the cluster.
 
         P = sum_j c_j (sum_i C(n_ij, 2) / C(c_j, 2)) / sum_j c_j
 
@@ -324,7 +324,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
 
 @share(swapped="lea_precision", source="moosavi2016", integer_only=True, combines="mean", sums=LEA)
 def lea_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
+    """Share of a class's pairs in one cluster, weighted by the size of the class, as :func:`lea_precision`.
 
     Degenerate: 0/0 without classes; nan without items.
     Example: 0.2000
@@ -346,7 +346,7 @@ def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
 
 
 def is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    """Where a class and a cluster are the same items."""
+    """Where a class and a cluster have the same items."""
     return ((cell.n == whole_r(cell, tables)) & (cell.n == whole_c(cell, tables)) & (cell.n > 0)).double()
 
 
@@ -360,7 +360,7 @@ EXACT = Sums(n_exact, n_pred, n_true)
 
 @share(swapped="exact_cluster_recall", source="menestrina2010", sums=EXACT)
 def exact_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the clusters that are a class, item by item.
+    """Share of the clusters with exactly the items of a class.
 
     Degenerate: 0/0 without clusters; nan without items.
     Example: 0.
@@ -370,7 +370,7 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
 
 @share(swapped="exact_cluster_precision", source="menestrina2010", sums=EXACT)
 def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the classes that are a cluster, item by item.
+    """Share of the classes with exactly the items of a cluster.
 
     Degenerate: 0/0 without classes; nan without items.
     Example: 0.
@@ -380,7 +380,7 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
 
 @share(symmetric=True, source="menestrina2010", sums=EXACT)
 def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
+    """Twice the number E of classes equal to a cluster over all classes and clusters, ``2 E / (R + C)``.
 
     Example: 0.
     """
@@ -402,7 +402,7 @@ def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Te
 
 @cached_on_tables
 def exact_items(tables: ContingencyTables) -> Tensor:
-    """Items whose class and cluster are the same items."""
+    """Items whose class and cluster have the same items."""
     return tables.sum(lambda cell: cell.n * is_exact(cell, tables))
 
 
@@ -414,7 +414,7 @@ def all_items(tables: ContingencyTables) -> Tensor:
 
 @share(symmetric=True, source="zhu2019", combines="mean", sums=Sums(exact_items, all_items))
 def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the items, of either side, whose class and cluster are the same items.
+    """Share of the items of either side whose class and cluster have the same items.
 
     Example: 0.
     """
@@ -475,7 +475,7 @@ def splits_and_merges(tables: ContingencyTables) -> Tensor:
 def merge_distance(tables: ContingencyTables) -> Tensor:
     """Splits and merges that turn clusters into classes at a cost of 1 each, ``2 #{n_ij > 0} - R - C``.
 
-    The items of a group that the other side lacks are one more piece of it.
+    A group's items missing on the other side count as one more piece of the group.
 
     Example: 4.
     """

@@ -153,7 +153,7 @@ def completeness(tables: ContingencyTables) -> Tensor:
 def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
     """Weighted harmonic mean of homogeneity h and completeness c, ``(1 + beta) h c / (beta h + c)``.
 
-    As ``h = I / H(C)`` and ``c = I / H(K)``, this is ``(1 + beta) I / (beta H(K) + H(C))``, which has no 0/0 where
+    As ``h = I / H(C)`` and ``c = I / H(K)``, this is ``(1 + beta) I / (beta H(K) + H(C))``, without 0/0 where
     nothing is shared.
 
     Args:
@@ -262,8 +262,8 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     Args:
         norm: ``"log_n"``: log N (the tight bound); ``"two_log_n"``: 2 log N; ``"log_k"``, ``"two_log_k"``: log k and
             2 log k for k groups; ``"joint"``: H(C, K).
-        k: groups for the ``log_k`` norms; by default the larger number of classes and clusters of each table, which
-            makes values of different clusterings incomparable.
+        k: groups for the ``log_k`` norms; by default the larger of each table's numbers of classes and of
+            clusters; values of different clusterings then cannot be compared.
 
     Range: 0 to 1 (``two_log_n``: to 1/2, ``log_k``: to 2), lower is better.
     Degenerate: 0 where the bound is 0; nan without items.
@@ -329,7 +329,7 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
     variants={"q0": {}, "q0_bits": {"base": 2.0}},
 )
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
-    """Code length an item for the classes, given the clusters and each cluster's counts of the q classes.
+    """Code length per item for the classes, given the clusters and each cluster's counts of the q classes.
 
         Q0 = H(C|K) + (1/N) sum_j log binom(c_j + q - 1, q - 1)
 
@@ -359,7 +359,7 @@ def q2(tables: ContingencyTables) -> Tensor:
 
 @distance(range=FROM_ZERO, symmetric=True, source="vinh2010", linear_in="information", metric=True)
 def information_distance(tables: ContingencyTables, base: float = math.e) -> Tensor:
-    """Entropy that the better known side leaves open, ``ID = max(H(C), H(K)) - I = max(H(C|K), H(K|C))``; a metric.
+    """Larger of the two conditional entropies, ``ID = max(H(C), H(K)) - I = max(H(C|K), H(K|C))``; a metric.
 
     Range: 0 to log N, lower is better; 0 exactly for identical partitions.
     Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
@@ -386,7 +386,7 @@ def normalized_information_distance(tables: ContingencyTables) -> Tensor:
 
 @distance(range=UNIT, swapped="nvi_merge", source="nunez2013")
 def nvi_split(tables: ContingencyTables) -> Tensor:
-    """Share of the joint entropy in the classes that clusters split, ``H(K|C) / H(C, K)``.
+    """Share of the joint entropy due to split classes, ``H(K|C) / H(C, K)``.
 
     With ``nvi_merge`` it adds up to the variation of information over the joint entropy.
 
@@ -401,7 +401,7 @@ def nvi_split(tables: ContingencyTables) -> Tensor:
 
 @distance(range=UNIT, swapped="nvi_split", source="nunez2013")
 def nvi_merge(tables: ContingencyTables) -> Tensor:
-    """Share of the joint entropy in the classes that clusters merge, ``H(C|K) / H(C, K)``.
+    """Share of the joint entropy due to merged classes, ``H(C|K) / H(C, K)``.
 
     Range: 0 to 1, lower is better; 0 exactly when every cluster holds one class.
     Degenerate: 0 for one class, 1 for one cluster of several classes; nan without items.

@@ -16,8 +16,8 @@ Three facts make this exact and fast:
   other windows, where little may be uncertain, the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]``
   is added in closed form.
 
-Up to `FEW_ITEMS` items the products run over the whole support, which needs fewer calls than a window; which way is
-taken depends on the pair and ``n`` alone. Pairs of sizes are worked out on the host.
+Up to `FEW_ITEMS` items the products run over the whole support, with fewer calls than for a window; the choice
+depends on the pair and ``n`` alone. Pairs of sizes are worked out on the host.
 
 A pair of sizes has one value whatever batch it sits in: terms outside its own window are exact zeros, and sums
 add rows of terms in order, so that zeros at the end change no bit.
@@ -328,7 +328,7 @@ def _means_from_zero(step: int, width: int, a: Array, b: Array, least: Array, lo
     """Means ``(P,)`` of ``log(M + 1) - log_mean`` over ``terms`` values of M from 0 on.
 
     One logarithm a row serves all pairs. Every fourth value gives the same mean where the variance v is large: M is a
-    sum of independent indicators, so that its characteristic function at a quarter of a turn, which is what that adds,
+    sum of independent indicators, so its characteristic function at a quarter of a turn, the error made by this,
     is below exp(-v).
     """
     k = np.arange(0.0, step * width, step)[:, None]

@@ -1,4 +1,4 @@
-"""Expected mutual information on a device in one launch, without waiting for it: as many terms for every pair of sizes.
+"""Expected mutual information on a device in one launch, without waiting: equally many terms for every pair of sizes.
 
 The torch operations here take the windows of :mod:`torchclusteval.measures.expected_mutual_info` at their largest
 width, and from ``LEAST_MEAN`` on the series of :mod:`torchclusteval.measures.hypergeometric_means`.
@@ -21,7 +21,7 @@ PART_CELLS = 1 << 10  # that one program of the kernel works on
 def expected_on_device(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     """``(B,)`` nats from sizes ``(B, R)`` and ``(B, C)`` int64; nan without items.
 
-    Of more pairs than ``MOST_PAIRS`` in a table many are equal, which the host finds, where it works them out.
+    In tables with more than ``MOST_PAIRS`` pairs many are equal; the host finds these and works each out once.
     """
     cells = class_sizes.shape[1] * cluster_sizes.shape[1]
     if cells > MOST_PAIRS or not cells:

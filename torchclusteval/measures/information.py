@@ -1,4 +1,4 @@
-"""Entropies and information, in nats for an item: what the measures built on them are made of.
+"""Entropies and information, in nats per item, for the measures built on them.
 
 Sums run term by term over cells: differences of whole entropies would cancel near independence. Each quantity is kept
 on its tables.
@@ -103,7 +103,7 @@ def expected(tables: ContingencyTables) -> Tensor:
 
 @launched
 def is_fixed(tables: ContingencyTables) -> Tensor:
-    """Whether all permutations of a side are the same partition: it is one group, or all single items."""
+    """Whether permutations change nothing: one of the sides is one group, or all single items."""
     one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
     return one_group | (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
 
@@ -167,7 +167,7 @@ def average_entropy(tables: ContingencyTables, average: str, allowed: tuple[str,
 
 
 def histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
-    """Nats an item to say how many of each group's items fall in each of q classes."""
+    """Nats per item to say how many of each group's items fall in each of q classes."""
     others = (tables.n_classes - 1).clamp(min=0).unsqueeze(-1)
     most = tables._most_items
     if most is None or most > MANY:  # where logarithms of factorials cancel
@@ -180,5 +180,5 @@ def histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def code_length(tables: ContingencyTables) -> Tensor:
-    """Nats an item for its class, given the clusters and each cluster's counts of the classes."""
+    """Nats per item for its class, given the clusters and each cluster's counts of the classes."""
     return classes_given_clusters(tables) + histogram_code(tables.cluster_sizes, tables)

@@ -94,7 +94,7 @@ def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
 
 @share(swapped="inverse_purity", source="zhao2001", combines="mean", sums=Sums(majority_of_clusters, items))
 def purity(tables: ContingencyTables) -> Tensor:
-    """Share of the items that are of the largest class of their cluster, ``(1/N) sum_j max_i n_ij``.
+    """Share of the items in the largest class of their cluster, ``(1/N) sum_j max_i n_ij``.
 
     Range: above 0 to 1, higher is better.
     Degenerate: 1 for clusters of one item; nan without items.
@@ -105,7 +105,7 @@ def purity(tables: ContingencyTables) -> Tensor:
 
 @share(swapped="purity", source="amigo2009", combines="mean", sums=Sums(majority_of_classes, items))
 def inverse_purity(tables: ContingencyTables) -> Tensor:
-    """Share of the items that are in the largest cluster of their class, ``(1/N) sum_i max_j n_ij``.
+    """Share of the items in the largest cluster of their class, ``(1/N) sum_i max_j n_ij``.
 
     Range: above 0 to 1, higher is better.
     Degenerate: 1 for one cluster; nan without items.
@@ -194,7 +194,7 @@ def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
 
 @share(symmetric=True, source="reichart2009", combines="mean")
 def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
-    """Share of right items when the largest remaining cell is matched again and again, its row and column dropped.
+    """Share of right items by greedy matching: the largest remaining cell is matched, then its row and column dropped.
 
     Ties go to the lowest row, then the lowest column.
 
@@ -214,8 +214,8 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
 def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items under the best one-to-one matching of classes and clusters.
 
-    This is the accuracy of papers on deep clustering. Groups without a partner count as wrong. The gradient is that of
-    one best matching; which one, where several are best, depends on the solver.
+    Papers on deep clustering call this accuracy. Groups without a partner count as wrong. The gradient is that of
+    one best matching, chosen by the solver where several are best.
 
     Range: above 0 to 1, higher is better.
     Source: Kuhn (1955); Reichart and Rappoport (2009), section 6.
@@ -253,9 +253,9 @@ def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
 
 @distance(range=UNIT, source="zeng2002", combines="mean")
 def misclassification_index(tables: ContingencyTables, matching: str = "majority") -> Tensor:
-    """Share of the items whose class is not the one given to their cluster.
+    """Share of the items outside the class given to their cluster.
 
-    The original definition was not found in public text; the majority form is how later papers describe it.
+    No public text with the original definition was found; later papers describe the majority form.
 
     Args:
         matching: ``"majority"``: each cluster has its largest class; ``"one_to_one"``: the best matching.
@@ -293,7 +293,7 @@ def micro_recall(tables: ContingencyTables) -> Tensor:
 def edit_distance(tables: ContingencyTables) -> Tensor:
     """Merges and moves that turn clusters into classes, ``k + sum_j (c_j - max_i n_ij)``.
 
-    One merge a cluster, and one move an item of another class.
+    One merge for each cluster, and one move for each item outside the largest class of its cluster.
 
     Range: number of classes to N, lower is better. The true partition costs one merge a class.
     Example: 3.
@@ -372,7 +372,7 @@ def spsi(tables: ContingencyTables) -> Tensor:
 
 @share(range=SIGNED, swapped="nca_swapped", source="gagolewski2025", on_host=True)
 def nca(tables: ContingencyTables) -> Tensor:
-    """Normalized clustering accuracy: mean recall of matched classes, 0 where recalls are those by chance.
+    """Normalized clustering accuracy: mean recall of matched classes, scaled so that recalls by chance give 0.
 
         NCA = (max sum_i n_is(i) / r_i - 1) / (R - 1)
 
@@ -404,7 +404,7 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
 
 @share(symmetric=True, source="gagolewski2025", on_host=True)
 def npa(tables: ContingencyTables) -> Tensor:
-    """Normalized pivoted accuracy: items of the best matching, 0 where all cells are equal.
+    """Normalized pivoted accuracy: items of the best matching, scaled so that equal cells give 0.
 
         NPA = (max(R, C) s / N - 1) / (max(R, C) - 1)
 
@@ -422,7 +422,7 @@ def npa(tables: ContingencyTables) -> Tensor:
 def class_projection_distance(tables: ContingencyTables) -> Tensor:
     """Items outside the largest cluster of their class, ``N - sum_i max_j n_ij``.
 
-    One of the two projections whose sum is the distance of van Dongen (``van_dongen``), which igraph calls split-join.
+    With ``cluster_projection_distance`` it adds up to van Dongen's distance (``van_dongen``), split-join in igraph.
     It is 0 where each class is in one cluster.
 
     Range: 0 to N, lower is better.
@@ -435,7 +435,7 @@ def class_projection_distance(tables: ContingencyTables) -> Tensor:
 def cluster_projection_distance(tables: ContingencyTables) -> Tensor:
     """Items outside the largest class of their cluster, ``N - sum_j max_i n_ij``.
 
-    The other projection of ``class_projection_distance``; it is 0 where each cluster is in one class.
+    The counterpart of ``class_projection_distance``; it is 0 where each cluster is in one class.
 
     Range: 0 to N, lower is better.
     Example: 1.

@@ -1,9 +1,9 @@
-"""What the measures of items that only one side groups share: whole sizes, and their rule for 0/0.
+"""Shared parts of the measures that count items of one side alone: whole sizes, and the rule for 0/0.
 
-Whole sizes ``r_i`` and ``c_j`` hold the items of a group that the other side lacks, too; groups are those with any
-item. Two sides are identical where their groups are, and no item is on one side alone. ``zero_division`` is None for
-the package's rule for 0/0 (1 for identical sides, else 0; nan without items), or a number from 0 to 1, or nan, that
-replaces every 0/0; the reference scorers of coreference have 0.
+Whole sizes ``r_i`` and ``c_j`` include a group's items missing on the other side; groups without items do not count.
+Two sides are identical if their groups are and no item is on one side alone. ``zero_division`` is None for the
+package's rule for 0/0 (1 for identical sides, else 0; nan without items), or the value of every 0/0: a number from 0
+to 1, or nan. The reference scorers of coreference use 0.
 """
 
 import math
@@ -105,7 +105,7 @@ def one_sided_ratio(
 
 
 def settled(value: Tensor, tables: ContingencyTables, zero_division: float | None, *, same: float = 1.0) -> Tensor:
-    """A value with that of identical sides and of tables without items, by the package's rule."""
+    """The value, replaced for identical sides and for tables without items by the package's rule."""
     if zero_division is not None:
         return value
     return value.masked_fill(identical(tables), same).masked_fill(empty(tables), torch.nan)
@@ -118,7 +118,7 @@ def lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero
 
 
 def harmonic_mean(precision: Tensor, recall: Tensor, alpha: float = 0.5) -> Tensor:
-    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
+    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where either is 0 and has a weight."""
     check_number(alpha, "alpha", 0, 1)
     if alpha in (0, 1):
         return precision if alpha == 1 else recall

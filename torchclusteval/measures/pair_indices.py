@@ -159,7 +159,7 @@ def hamann(tables: ContingencyTables) -> Tensor:
 
 @pair_index(range=FROM_ZERO, perfect=math.inf, symmetric=True, source="southwood1978")
 def southwood(tables: ContingencyTables) -> Tensor:
-    """Pairs that both sides join for each one that only one side joins, ``SS / (SD + DS)``.
+    """Pairs joined by both sides for each pair joined by one side only, ``SS / (SD + DS)``.
 
     Degenerate: infinity for identical partitions (CluSim gives 1); nan without items.
     Source: Southwood (1978), as in CluSim.
@@ -171,7 +171,7 @@ def southwood(tables: ContingencyTables) -> Tensor:
 
 @linear(range=UNIT, perfect=1.0, symmetric=True, source="simpson1943")
 def overlap_coefficient(tables: ContingencyTables) -> Tensor:
-    """Pairs that both sides join among those of the side that joins fewer, ``SS / min(SS + SD, SS + DS)``.
+    """Pairs joined by both sides among those of the side with fewer joined pairs, ``SS / min(SS + SD, SS + DS)``.
 
     Range: 0 to 1, higher is better; 1 where one side is a refinement of the other.
     Degenerate: 0 where only one side joins no pair, 1 for identical partitions; nan without items.
@@ -206,8 +206,8 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
 def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows with a correction for few pairs, ``SS / sqrt((SS + SD)(SS + DS)) - 1 / (2 sqrt(SS + DS))``.
 
-    Fager and McGowan take the larger of both numbers of pairs in the last term; this is the form in which the index is
-    used for partitions, with the pairs of the classes.
+    Fager and McGowan take the larger of both numbers of pairs in the last term; for partitions the index is used in
+    this form, with the pairs of the classes.
 
     Range: -1/2 (of whole items) to below 1, higher is better.
     Degenerate: 0 where the classes join no pair, ``-1 / (2 sqrt(SS + DS))`` where only the prediction joins none;
@@ -251,7 +251,7 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
 
 @linear(range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947")
 def pair_specificity(tables: ContingencyTables) -> Tensor:
-    """Pairs of two classes that the prediction does not join, among the pairs of two classes, ``DD / (SD + DD)``.
+    """Share of pairs separated by the prediction among the pairs of two classes, ``DD / (SD + DD)``.
 
     Degenerate: for one class, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
@@ -263,7 +263,7 @@ def pair_specificity(tables: ContingencyTables) -> Tensor:
 
 @linear(range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947")
 def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
-    """Pairs of two classes among the pairs that the prediction does not join, ``DD / (DS + DD)``.
+    """Share of pairs of two classes among the pairs separated by the prediction, ``DD / (DS + DD)``.
 
     Degenerate: for one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
@@ -394,10 +394,10 @@ def pearson_unrooted(tables: ContingencyTables) -> Tensor:
 
 @linear(range=ANY, source="desgraupes2018")
 def mcnemar(tables: ContingencyTables) -> Tensor:
-    """Pairs of two classes, those apart minus those joined, ``(DD - SD) / sqrt(DD + SD)``.
+    """Pairs of two classes: those separated minus those joined, ``(DD - SD) / sqrt(DD + SD)``.
 
-    clusterCrit gives it this name. permetrics takes shares of all pairs for the numbers, and so gets this value over
-    the root of M.
+    The name is from clusterCrit. permetrics takes shares of all pairs in place of the numbers, and so gets this value
+    over the root of M.
 
     Range: unbounded, higher is better.
     Degenerate: 0 for one class; nan without items.
@@ -410,7 +410,7 @@ def mcnemar(tables: ContingencyTables) -> Tensor:
 
 @measure("pairs", range=FROM_ZERO, better=None, symmetric=True, source="li2004", linear_in="pairs")
 def partition_difference(tables: ContingencyTables) -> Tensor:
-    """Pairs that both sides keep apart, DD, which mclustcomp calls the partition difference.
+    """Pairs separated by both sides, DD: the partition difference of mclustcomp.
 
     Range: 0 to N (N - 1) / 2, neither direction is better.
     Degenerate: 0 where one side is one group; nan without items.
@@ -437,11 +437,11 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
 #
 # The indicator "same group" of all pairs is a constant, a sum of one term for each item, and a rest; these are
 # orthogonal, and under a random permutation the last two have no covariance with each other. So the variance of the
-# pairs that both sides join is a sum of two products of squared lengths, without subtractions.
+# pairs joined by both sides is a sum of two products of squared lengths, without subtractions.
 
 
 class _LermanTerms(NamedTuple):
-    """Of the numbers of pairs that both sides join under all permutations; 0 where all of these are the same."""
+    """Terms of the number of pairs joined by both sides over all permutations; 0 where this number never changes."""
 
     excess: Tensor  # above the mean, (*batch,)
     variance: Tensor  # (*batch,)
@@ -485,11 +485,11 @@ def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
 
 @lerman_index()
 def lerman(tables: ContingencyTables) -> Tensor:
-    """Pairs that both sides join, in standard deviations from their mean over all permutations of one side.
+    """Pairs joined by both sides, in standard deviations from their mean over all permutations of one side.
 
         (SS - E[SS]) / sqrt(Var[SS])
 
-    A clustering may have a larger value than the classes themselves, so no direction is called the better one.
+    A clustering may have a larger value than the classes themselves, so neither direction is better.
 
     Range: unbounded; 0 is the mean over all permutations of one side.
     Degenerate: 0 where SS is the same for all permutations; nan without items.

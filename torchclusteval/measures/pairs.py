@@ -1,7 +1,7 @@
 """Measures of pairs of items, and the sums in their formulas.
 
-SS, SD, DS, DD are the numbers of unordered pairs that both sides join, only the prediction joins, only the truth
-joins, and neither joins; M is the number of all pairs. They are exact float64 sums; products of two of them are
+SS, SD, DS, DD are the numbers of unordered pairs joined by both sides, by the prediction only, by the truth only,
+and by neither; M is the number of all pairs. They are exact float64 sums; products of two of them are
 float64 too, since int64 products wrap near 70,000 items. On float tables the polynomial ``x (x - 1) / 2`` is kept.
 """
 
@@ -49,32 +49,32 @@ class PairSums:
 
     @lazy_property
     def joined(self) -> Tensor:
-        """By the prediction."""
+        """Pairs joined by the prediction."""
         return self.ss + self.sd
 
     @lazy_property
     def wanted(self) -> Tensor:
-        """Of one class."""
+        """Pairs of one class."""
         return self.ss + self.ds
 
     @lazy_property
     def separated(self) -> Tensor:
-        """By the prediction."""
+        """Pairs separated by the prediction."""
         return self.ds + self.dd
 
     @lazy_property
     def unwanted(self) -> Tensor:
-        """Of two classes."""
+        """Pairs of two classes."""
         return self.sd + self.dd
 
     @lazy_property
     def alike(self) -> Tensor:
-        """That the sides treat alike."""
+        """Pairs treated alike by both sides."""
         return self.ss + self.dd
 
     @lazy_property
     def different(self) -> Tensor:
-        """That they do not."""
+        """Pairs treated differently."""
         return self.sd + self.ds
 
     @lazy_property
@@ -88,7 +88,7 @@ class PairSums:
 
     @lazy_property
     def products(self) -> tuple[Tensor, Tensor]:
-        """Pairs that the prediction joins times those that it does not, and the same of the classes."""
+        """Joined pairs times separated pairs of the prediction, and the same of the classes."""
         return self.joined * self.separated, self.wanted * self.unwanted
 
     @lazy_property
@@ -106,7 +106,7 @@ def pair_sums(tables: ContingencyTables) -> PairSums:
 def sums_by_torch(
     counts: Tensor, class_sizes: Tensor, cluster_sizes: Tensor, whole: Tensor, facts: Tensor, values: Tensor
 ) -> None:
-    """Write the sums of tables, as the functions of tables have them.
+    """Write the sums of tables, as given by the functions of tables.
 
     Args:
         counts: ``(B, R, C)`` int64.
@@ -151,7 +151,7 @@ pair_index = partial(measure, "pairs", sums=PAIRS)  # a formula of the numbers o
 
 @pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rand1971", linear_in="pairs")
 def rand(tables: ContingencyTables) -> Tensor:
-    """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
+    """Share of the pairs treated alike by both sides, ``(SS + DD) / M``.
 
     Degenerate: 1 for a single item; nan without items.
     Example: 0.6667
@@ -179,7 +179,7 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
 
 @pair_index(range=UNIT, perfect=1.0, symmetric=True, source="jaccard1901")
 def jaccard(tables: ContingencyTables) -> Tensor:
-    """Pairs that both sides join among those that one joins, ``SS / (SS + SD + DS)``.
+    """Pairs joined by both sides among those joined by either, ``SS / (SS + SD + DS)``.
 
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Jaccard (1901); Kishida, section 3.2.
@@ -222,7 +222,7 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     },
 )
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
-    """Ordered pairs that the sides treat differently, ``2 (SD + DS)``; a metric.
+    """Ordered pairs treated differently by the two sides, ``2 (SD + DS)``; a metric.
 
     Args:
         normalized: divide by the square of the number of items.
@@ -276,7 +276,7 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
 
 @pair_index(range=FROM_ZERO, better="lower", perfect=0.0, source="wu2009")
 def minkowski_score(tables: ContingencyTables) -> Tensor:
-    """Root of the wrongly treated pairs over the pairs of the classes, ``sqrt((SD + DS) / (SS + DS))``.
+    """Root of the wrong pairs over the pairs within classes, ``sqrt((SD + DS) / (SS + DS))``.
 
     Degenerate: infinity where only the prediction joins pairs; nan without items.
     Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
@@ -289,7 +289,7 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
 
 @pair_index(range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs")
 def pair_precision(tables: ContingencyTables) -> Tensor:
-    """Pairs of one class among the pairs that the prediction joins, ``SS / (SS + SD)``.
+    """Share of pairs of one class among the pairs joined by the prediction, ``SS / (SS + SD)``.
 
     Degenerate: where the prediction joins no pair, 1 for identical partitions, else 0; nan without items.
     Source: Kishida, section 3.2 (the asymmetric factors of Fowlkes-Mallows, Wallace 1983).
@@ -301,7 +301,7 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
 
 @pair_index(range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs")
 def pair_recall(tables: ContingencyTables) -> Tensor:
-    """Pairs that the prediction joins among the pairs of one class, ``SS / (SS + DS)``.
+    """Share of pairs joined by the prediction among the pairs of one class, ``SS / (SS + DS)``.
 
     Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
     Example: 0.6667

@@ -1,7 +1,7 @@
 """Corrections for chance under other random models than permutations, and the modified adjusted Rand index.
 
-Gates and Ahn (2017) let the random partitions be all partitions of the items (``"all"``), or all of them into as many
-groups (``"num"``). Two-sided, both sides are random; one-sided, the classes stay as they are.
+Gates and Ahn (2017) draw random partitions from all partitions of the items (``"all"``), or from those with the same
+number of groups (``"num"``). Two-sided: both sides are random; one-sided: the classes stay as they are.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ AVERAGES = ("min", "geometric", "arithmetic", "max")
 
 
 def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Tensor | None) -> Tensor:
-    """A number for each table, ``(*batch,)``, that follows from its items and numbers of groups (None: any).
+    """A number for each table, ``(*batch,)``, from its items and numbers of groups (None: any).
 
     0 for less than two items. Each distinct combination is worked out once, on the host.
     """
@@ -74,8 +74,8 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     (Bell numbers). ``adjusted_rand`` is the index of the third model, permutations.
 
     Args:
-        model: ``"num"``: all partitions into as many groups are equally likely; ``"all"``: all partitions.
-        one_sided: whether the classes stay as they are, and so ``q`` is their share of joined pairs.
+        model: ``"num"``: all partitions with the same number of groups are equally likely; ``"all"``: all partitions.
+        one_sided: whether the classes stay as they are; ``q`` is then their share of joined pairs.
 
     Range: up to 1, higher is better; 0 is the mean over the random partitions.
     Degenerate: 1 for identical partitions; nan without items.
@@ -156,7 +156,7 @@ def ami_of_model(
     of the third model, permutations.
 
     Args:
-        model: ``"num"``: all partitions into as many groups are equally likely; ``"all"``: all partitions.
+        model: ``"num"``: all partitions with the same number of groups are equally likely; ``"all"``: all partitions.
         one_sided: whether the classes stay as they are.
         average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of log R and log C.
 
@@ -192,7 +192,7 @@ def ami_of_model(
 
 @cached_on_tables
 def _modified_numerator(tables: ContingencyTables) -> Tensor:
-    """Eight times what the pairs that both sides join have above their estimated mean, times the pairs of N - 2 items.
+    """Eight times the pairs joined by both sides, less their estimated mean, times the pairs of N - 2 items.
 
     The leading terms are those of the adjusted Rand index, which do not cancel.
     """
@@ -202,7 +202,7 @@ def _modified_numerator(tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def _shared_items(tables: ContingencyTables) -> Tensor:
-    """Eight times the pairs of pairs, one of the classes and one of the clusters, that share one item."""
+    """Eight times the number of pairs of pairs (one of a class, one of a cluster) with one common item."""
     crossed, squares = tables._sums(lambda cell: cell.n * (cell.r * cell.c), lambda cell: cell.squares)
     of_sides = sum((x * x).sum(-1) for x in (tables._class_sizes_f64, tables._cluster_sizes_f64))
     return 8 * (2 * tables._n_items_f64 + (crossed - squares) - of_sides)
@@ -229,13 +229,13 @@ def mari(tables: ContingencyTables) -> Tensor:
 
 @measure("pairs", range=SIGNED, symmetric=True, source="sundqvist2023", chance_corrected=True, integer_only=True)
 def mari_raw(tables: ContingencyTables) -> Tensor:
-    """Share of the pairs that both sides join less its mean, ``S / M - E``, of items drawn at random (multinomial).
+    """Share of the pairs joined by both sides less its mean for items drawn at random (multinomial), ``S / M - E``.
 
         E = (A B - S - 2 N - sum_ij n_ij r_i c_j + sum_ij n_ij^2 + sum_i r_i^2 + sum_j c_j^2) / (6 binom(N, 4))
 
-    with ``S``, ``A`` and ``B`` pairs that both sides, the truth and the prediction join, of ``M`` in all. ``E`` is the
-    share of pairs of pairs without a common item of which the truth joins one and the prediction the other, an
-    estimate without bias.
+    ``S``, ``A`` and ``B`` are the pairs joined by both sides, by the truth and by the prediction, of ``M`` in all. The
+    unbiased estimate ``E`` is a share of the pairs of pairs without a common item: of those where the truth joins one
+    and the prediction the other.
 
     Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side, too.
     Degenerate: 0 for less than four items; nan without items.

@@ -30,7 +30,7 @@ MAX_KEPT = 1 << 10  # results kept between calls
 
 
 class GroupSizes(NamedTuple):
-    """Sizes, and the expected number of groups of each; where they stand for their neighbours, of these too."""
+    """Sizes, and the expected number of groups of each; a size that stands for its neighbours counts theirs too."""
 
     size: Array
     number: Array
@@ -87,7 +87,7 @@ def group_sizes(n: int, k: int | None) -> GroupSizes:
 def _circle(n: int, k: int | None, power: int | None, extra: float) -> _Circle:
     """Angles and weights, of ``(exp(z) - 1)^power``, on the circle for ``n`` items in ``k`` groups (None: any number).
 
-    ``power``: groups that ``f`` stands for, likewise; ``extra``: angles beside those that one coefficient needs.
+    ``power``: groups that ``f`` stands for, likewise; ``extra``: angles on top of those for one coefficient.
     """
     from scipy.optimize import brentq
     from scipy.special import exprel, lambertw

@@ -1,4 +1,4 @@
-"""The record of a measure: its function and the facts about it, each held true by a test; :func:`measure` makes it."""
+"""The record of a measure: its function and facts, each checked by a test; :func:`measure` makes it."""
 
 import csv
 import math
@@ -50,39 +50,39 @@ REFERENCES: Mapping[str, str] = MappingProxyType(_TEXTS)  # and those that measu
 class Measure:
     """A measure and the facts about it; call it on tables.
 
-    A user's own measure is such a record, passed wherever names of measures are taken.
+    Users make such a record of their own measure and pass it in place of a measure's name.
 
     Args:
         name: the key of its scores: letters, digits, ``_``, ``.`` and ``-``, a letter or ``_`` first.
-        family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``,
+        family: the group it is listed and selected in: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``,
             ``"association"``; ``"coreference"``, ``"segmentation"`` and ``"tracking"``, whose functions see the items
-            that only one side groups; or, for a function of two ``Memberships``, ``"overlap"``.
-        function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64. In it quotients of whole
-            numbers, roots and the like are float64 (in torch alone float32).
+            of one side alone; or, for a function of two ``Memberships``, ``"overlap"``.
+        function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64. Inside it, quotients of whole
+            numbers, roots and the like are float64 (in plain torch float32).
         range: least and largest value, ``(low, high)``, infinite where there is no bound.
         better: which direction is better, ``"higher"`` or ``"lower"``; None: neither.
         perfect: value for identical partitions, within the range; None: it depends on the partition.
-        swapped: the measure that it becomes when classes and clusters are exchanged, its own name if it is symmetric;
+        swapped: the same measure with classes and clusters exchanged, its own name if it is symmetric;
             None: no measure of the registry.
         source: a key of ``REFERENCES``.
         chance_corrected: whether its mean over all permutations of one side is 0.
         integer_only: whether it is defined by whole items or their permutations, and so not on float tables.
         on_host: whether it synchronises with the device.
-        linear_in: in what it is linear as long as the sizes of both sides are fixed, which gives its exact mean over
-            permutations: the item pairs that both sides join (``"pairs"``), the mutual information
-            (``"information"``), nothing, as it depends on the sizes alone (``"sizes"``), or the squares of the cells
-            (``"squares"``, measures of the registry only); None: in none of these.
+        linear_in: what it is linear in for fixed sizes of both sides; its exact mean over permutations follows:
+            the item pairs joined by both sides (``"pairs"``), the mutual information (``"information"``), nothing, as
+            it depends on the sizes alone (``"sizes"``), or the squares of the cells (``"squares"``, measures of the
+            registry only); None: none of these.
         metric: whether it is a metric on the partitions of the same items.
-        combines: what it is for two sets of items that share neither classes nor clusters: the ``"sum"`` of both
+        combines: its value for two sets of items without common classes or clusters: the ``"sum"`` of both
             values, or their ``"mean"`` weighted by the numbers of items; None: neither.
-        parts: function of tables that returns sums ``(*batch, k)`` float64 which add up over groups of items; None: the
+        parts: function of tables; returns sums ``(*batch, k)`` float64 that add up over groups of items. None: the
             measure is not defined by such sums.
-        combine: function of these sums, added up, that returns the value, ``(*batch,)``; nan, or the value of sides
-            that differ, where it is 0/0.
+        combine: function of these sums, added up; returns the value, ``(*batch,)``, and for 0/0 nan or the value of
+            different sides.
         zero_division: whether ``function`` and ``combine`` take the option ``zero_division``, the value of 0/0.
-        batch_terms: functions that the measure uses and that keep their values on the tables
-            (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: a batch that is
-            evaluated in chunks computes them before.
+        batch_terms: functions used by the measure with values kept on the tables
+            (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: they are
+            computed before a batch is evaluated in chunks.
 
     Raises:
         ValueError: a field is not as described.
@@ -135,7 +135,7 @@ class Measure:
 
     @property
     def one_sided(self) -> bool:
-        """Whether its function sees the items that only one side groups."""
+        """Whether its function sees the items of one side alone."""
         return self.family in ONE_SIDED
 
     @on_one_thread
@@ -172,7 +172,7 @@ def measure(
         family: as in ``Measure``, and so are the ``facts``; a source that is not among the references yet is the pair
             of its key and its text.
         symmetric: whether exchanging both sides changes nothing, so that ``swapped`` is its own name.
-        sums: what the function reads of the tables, where these are sums that add up over groups of items. ``parts``
+        sums: what the function reads from the tables, if these are sums over groups of items. ``parts``
             and ``combine`` follow.
         variants: names of measures -> the facts that differ from the others' and the options of the function. None:
             one measure with the function's name.

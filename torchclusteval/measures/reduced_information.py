@@ -1,7 +1,7 @@
-"""Information of counts: how much shorter one side's labels are described once the other side is known.
+"""Information of counts: how much shorter the description of one side's labels is once the other side is known.
 
-All count whole items. They are in nats for the whole table, ``adjusted_information`` for an item. ``I`` stands for
-any of them, ``I(C; C)`` for its value where the clusters are the classes.
+All count whole items. They are in nats for the whole table, ``adjusted_information`` in nats per item. ``I`` stands
+for any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
@@ -108,7 +108,7 @@ def _above_chance(tables: ContingencyTables, own: Tensor, sizes: Tensor, groups:
     },
 )
 def adjusted_information(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
-    """Mutual information less its mean over all permutations of one side, ``I - E[I]``, for an item.
+    """Mutual information less its mean over all permutations of one side, ``I - E[I]``, per item.
 
     The shares differ from those of ``ami``, whose divisor has ``E[I]`` of the two sides, not of one with itself.
 
@@ -153,7 +153,7 @@ def _arrangements(tables: ContingencyTables) -> _Information:
 def _few_apart(tables: ContingencyTables, shared: Tensor) -> Tensor:
     """The information, without cancellation where it is small and each item shares a group with the largest cell.
 
-    The other classes and clusters are single cells then, and ``log(n! x! / (r! c!))`` is left, of that cell x, its
+    All other classes and clusters are then single cells, which leaves ``log(n! x! / (r! c!))`` for that cell x, its
     class r and its cluster c.
     """
     largest = tables.max_by_class(lambda cell: cell.n).amax(-1)
@@ -183,7 +183,7 @@ def microcanonical_mutual_information(
 ) -> Tensor:
     """Logarithm of the numbers of arrangements, ``log(N! prod_ij n_ij! / (prod_i r_i! prod_j c_j!))``.
 
-    Mutual information without Stirling's approximation of the factorials, which gives ``N`` times
+    Mutual information with exact factorials; Stirling's approximation of them gives ``N`` times
     ``mutual_information``.
 
     Args:
@@ -240,10 +240,10 @@ def _sorted(sums: Array) -> tuple[int, ...]:
 
 @lru_cache(MAX_KEPT)
 def _count(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
-    """Row by row: in how many ways each vector of sums can be what is left for the other rows.
+    """Row by row: the number of ways to leave each vector of sums for the other rows.
 
-    A row takes a vector from what is left. What is left adds up to the other rows, so that all vectors of the right sum
-    are what a row can leave.
+    A row takes a vector from the sums left. The rest must add up to the other rows, and every vector with that sum is
+    possible.
     """
     shape = tuple(x + 1 for x in columns)
     total = np.indices(shape).sum(0)
@@ -286,11 +286,11 @@ def _estimate(rows: Array, columns: Array) -> Array:
     },
 )
 def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
-    """Microcanonical mutual information less the cost of the table itself, ``log Omega(r, c)``, all tables being equal.
+    """Microcanonical mutual information less the cost of the table, ``log Omega(r, c)``, for equally likely tables.
 
     ``Omega`` is the number of tables of whole numbers with these sizes: exact where ``prod_j (c_j + 1)``, over the
     sizes of one side, is at most 4096; else the estimate of Jerdee, Kirkley and Newman (2022), the mean of both ways to
-    make it. Other libraries estimate for all tables.
+    make it. Other libraries use the estimate for all tables.
 
     Args:
         norm: None; ``"asymmetric"``: over ``I(C; C)``; ``"mean"``: over the mean of both sides.
@@ -359,9 +359,9 @@ def urns(place: Places, size: Places, kinds: Array) -> Urns:
 def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, Array]:
     """The least code length of each problem over ``a`` from ``1 / bound`` (infinite: the limits) to ``bound``.
 
-    Returns it ``(2, P)``, less two lengths that are near: ``n log q`` for ``n`` items, that of evenly distributed
-    labels, and ``entropies``, those of the parts within their groups, ``sum w log w - sum p log p``, to which large
-    groups come near; and the sums of the absolute terms, whose rounding they have.
+    Returns the length ``(2, P)`` less each of two nearby ones: ``n log q`` for ``n`` items (evenly distributed labels),
+    and ``entropies``, those of the parts within their groups, ``sum w log w - sum p log p`` (the limit for large
+    groups); and the sums of the absolute terms, which set the rounding error.
     """
     limit = math.log(min(bound, WIDEST))
     x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
@@ -479,7 +479,7 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
 def reduced_mutual_information(
     tables: ContingencyTables, norm: str | None = None, base: float = math.e, bound: float = BOUND
 ) -> Tensor:
-    """How much shorter the classes are described once the clusters are known, ``RMI = H(C) - H(C|K)``.
+    """Code length of the classes saved once the clusters are known, ``RMI = H(C) - H(C|K)``.
 
     Labels of ``w`` items in ``q`` classes are described by a Dirichlet-multinomial model of concentration ``a``, the
     best for all clusters together; with ``L(x, b) = log(b (b + 1) ... (b + x - 1))``

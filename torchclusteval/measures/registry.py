@@ -71,12 +71,12 @@ def _hint(name: str, registry: Mapping[str, Measure]) -> str:
 
 
 def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> dict[Measure, bool]:
-    """The measures that are asked for, each with whether it was named (and so must apply) or came with a set.
+    """The requested measures: True for those named (they must apply), False for those from a set.
 
     Args:
         measures: None (the headline measures, or all of a registry without), ``"default"`` (these too, in a list with
             others), ``"all"``, a family, a name or alias, a ``Measure``, or a list of these.
-        registry: the measures that have names.
+        registry: the measures by name.
 
     Raises:
         ValueError: an unknown name, or two records of one name.

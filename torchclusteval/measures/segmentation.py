@@ -1,4 +1,4 @@
-"""Measures of segmentation: objects (groups) and background, which is no group, of images or volumes.
+"""Measures of segmentation of images or volumes: objects (groups) and background (no group).
 
 Sizes, identical sides and ``zero_division`` are those of ``one_sided``. The overlap of two objects is their IoU, the
 intersection over the union of whole objects, ``n_ij / (r_i + c_j - n_ij)``.
@@ -98,7 +98,7 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
 def foreground_ari(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Adjusted Rand index of the items of true objects (FG-ARI).
 
-    The items of true objects that are predicted as background are one more predicted object.
+    Items of true objects predicted as background form one more predicted object.
 
     Range: -0.5 to 1, higher is better.
     Degenerate: 1 where both sides group the items of true objects alike; nan without true objects.
@@ -140,7 +140,7 @@ def best_dices(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
 
 @share(symmetric=True, source="scharr2016", sums=Sums((best_dices, 2), n_true, n_pred))
 def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Mean of the largest Dice coefficient of each object with one of the other side, on the side where it is smaller.
+    """Mean over objects of the largest Dice coefficient with one of the other side; the smaller mean of both sides.
 
         SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
 
@@ -172,7 +172,7 @@ def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
 
 @cached_on_tables
 def n_counted(tables: ContingencyTables) -> Tensor:
-    """Predicted objects without those that have no match and are void by more than half."""
+    """Predicted objects, less those without a match and more than half void."""
     void, sizes = tables._void_by_cluster, whole_cluster_sizes(tables)
     if void is None:
         return n_pred(tables)
@@ -293,7 +293,7 @@ def covered(tables: ContingencyTables) -> Tensor:
 
 @share(source="maska2014", sums=Sums(covered, n_true))
 def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
+    """Mean over true objects of the IoU with the predicted object that covers more than half of it, 0 without one.
 
     Degenerate: nan without true objects.
     Source: Maska et al. (2014), the cell tracking challenge.
@@ -339,9 +339,9 @@ def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = 
 
         AJI = sum_i n_ib / (sum_i (r_i + c_b - n_ib) + sum of c_j of the objects j that are best for none)
 
-    The best object b of i is that of the largest IoU; a predicted object can be best for several. Of equals it is the
-    first, so that the order of the labels counts then, as in the code of the paper. A true object without overlap adds
-    its size to the unions.
+    The best object b of i has the largest IoU with i; a predicted object can be best for several. Of equals the first
+    is taken, so the order of the labels matters for ties, as in the code of the paper. A true object without overlap
+    adds its size to the unions.
 
     Example: 0.4286
     """
@@ -379,7 +379,7 @@ def _item_mean(nats: Tensor, tables: ContingencyTables, base: float, zero_divisi
 def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
     """Entropy of predicted objects given the true ones, H(pred | true): the cost of splits.
 
-    Of the items that have an object on both sides; which those are is said where tables are made, as for
+    Only items with an object on both sides count; the options that make the tables decide which, as for
     :func:`adapted_rand_error`.
 
     Args:
@@ -426,15 +426,15 @@ def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float 
 def adapted_rand_error(
     tables: ContingencyTables, self_pairs: bool = False, zero_division: float | None = None
 ) -> Tensor:
-    """One minus the F of pairs of items that have an object on both sides.
+    """One minus the F of pairs of items with an object on both sides.
 
     Args:
         self_pairs: False: pairs of different items, ``1 - 2 SS / (2 SS + SD + DS)``; True: ordered pairs, those of an
             item with itself too, ``1 - 2 sum n_ij^2 / (sum r_i^2 + sum c_j^2)``.
         zero_division: None, or the value of 0/0, and so of tables without items.
 
-    Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
-    with ``absent_pred`` too predicted background, and without both none.
+    The options that make the tables decide which items have an object: ``absent_true`` leaves out true background,
+    ``absent_pred`` predicted background; without them all items have one.
 
     Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
     Example: 0.6000

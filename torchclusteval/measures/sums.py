@@ -1,8 +1,8 @@
 """Sums that add up over groups of items, the one rule for 0/0, and the weighted harmonic mean.
 
-A measure that is a formula of such sums reads them by functions that keep their values on the tables
+A measure computed from such sums reads them by functions with values kept on the tables
 (:func:`~torchclusteval.common.lazy.cached_on_tables`), and names these functions in its record. The formula then takes
-added-up sums as it takes tables: ``tce.pooled`` adds those of groups, and there is no second formula.
+added-up sums in place of tables: ``tce.pooled`` adds the sums of groups and needs no second formula.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Sums:
     """Functions of tables whose values add up over groups of items: what the formula of a measure reads.
 
     Args:
-        functions: made by ``cached_on_tables``, 0 for empty tables; ``(function, k)`` returns ``k`` tensors.
+        functions: made by ``cached_on_tables``, 0 for empty tables; ``(function, k)`` for one with ``k`` tensors.
     """
 
     def __init__(self, *functions: Sum | tuple[Sum, int]) -> None:
@@ -52,7 +52,7 @@ class Sums:
 class AddedSums:
     """Sums over groups of items in place of tables.
 
-    No side is called identical or empty here: whoever adds the sums knows it, and sets these values.
+    ``identical`` and ``empty`` are False at first; the caller that adds the sums knows and sets the true values.
     """
 
     is_integer = False
@@ -71,7 +71,7 @@ def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **
 
 
 def whole(tables: ContingencyTables) -> ContingencyTables:
-    """The tables; raise if their cells are weights or probabilities, which are no items to pair or permute."""
+    """The tables; raise if their cells are weights or probabilities: only whole items can be paired or permuted."""
     check_tables(tables)
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts, whose items can be permuted; got float64 masses")
@@ -133,7 +133,7 @@ def ratio_by_torch(out: Tensor, *parts: Tensor | None, **numbers: Any) -> None:
 
 
 def _ratio_by_rule(*parts: Any, same: float | None, other: float, maximum: float | None) -> Tensor:
-    """The rule of :func:`ratio`, where identical the value ``same``, and ``other`` where it is undefined.
+    """The rule of :func:`ratio`: ``same`` for identical sides, ``other`` where the ratio is undefined.
 
     ``parts``, ``(*batch,)`` each: numerator and denominator, float64 or int64; whether the sides are identical, and
     whether there are no items; where it is undefined (None: where the denominator is 0), and values there in place of
@@ -168,7 +168,7 @@ def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Te
 def weighted_harmonic_mean(
     precision: Tensor, recall: Tensor, tables: ContingencyTables, alpha: float, *, positive: bool = True
 ) -> Tensor:
-    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts.
+    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where either is 0 and has a weight.
 
     ``positive``: whether neither can be 0 for ordinary tables.
     """

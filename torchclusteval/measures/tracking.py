@@ -42,7 +42,7 @@ _BREDIN = (
 
 @share(swapped="idr", source="ristani2016", on_host=True, combines="mean", sums=CEAF_M)
 def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the predicted detections that are of the right identity, ``IDTP / sum_j c_j``.
+    """Share of the predicted detections with the right identity, ``IDTP / sum_j c_j``.
 
     IDTP are the detections in the best one-to-one matching of tracks; equals mention-based CEAF precision.
 
@@ -54,7 +54,7 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 
 @share(swapped="idp", source="ristani2016", on_host=True, combines="mean", sums=CEAF_M)
 def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Share of the true detections that are of the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
+    """Share of the true detections with the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
 
     Degenerate: 0/0 without true tracks; nan without items.
     Example: 0.6000
@@ -103,7 +103,7 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
 
         DER = (missed + false alarm + confusion) / sum_i r_i
 
-    Confused speech is that on both sides, outside the best one-to-one matching of speakers.
+    Confused speech is on both sides but outside the best one-to-one matching of speakers.
 
     Degenerate: infinite for predicted speech without any in the reference; nan without items.
     Source: Fiscus et al. (2006), the rich transcription evaluation.
@@ -170,9 +170,9 @@ def best_ious(tables: ContingencyTables) -> Tensor:
 
 @distance(range=UNIT, source="ryant2019", on_host=True, sums=Sums(best_ious, n_true))
 def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without one (JER).
+    """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without a match (JER).
 
-    Speakers are matched one to one such that this mean is least, as the scorer of the challenge does.
+    Speakers are matched one to one so that this mean is least, as in the scorer of the challenge.
 
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
     Source: Ryant et al. (2019), the second DIHARD challenge.
@@ -205,7 +205,7 @@ def matched_ious(tables: ContingencyTables) -> Tensor:
 def jaccard_error_rate_pyannote(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """The :func:`jaccard_error_rate` of speakers matched by the most common speech, as pyannote.metrics computes it.
 
-    They are matched as for :func:`diarization_error_rate`; of equal matchings that of the least error counts.
+    Speakers are matched as for :func:`diarization_error_rate`; of equal matchings the one with the least error counts.
 
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
 

@@ -111,7 +111,7 @@ def check_constraints(
     rng: sampling.Rng = 0,
     rest: Rest = "bounded",
 ) -> ConstraintReport:
-    """Which of the four formal constraints a measure satisfies, with a counterexample for each that it fails.
+    """Which of the four formal constraints a measure satisfies, with a counterexample for each failed one.
 
     Args:
         measure: a ``Measure``, a name, or a callable of tables that gives ``(*batch,)`` values.
@@ -121,7 +121,7 @@ def check_constraints(
             or None for torch's own.
         rest: the remaining groups of the clusterings. ``"bounded"``: the clean cluster of constraint 3 holds all of
             its class, and the rest has at most as many items as the part that constraint 4 is about. ``"any"``: no
-            such bounds, which the wording allows too; ``clustering_f`` then fails 3 and ``nvi_k`` fails 4.
+            such bounds, as the wording also allows; ``clustering_f`` then fails 3 and ``nvi_k`` fails 4.
 
     Returns:
         A mapping of ``"homogeneity"``, ``"completeness"``, ``"rag_bag"`` and ``"size_versus_quantity"`` (or 1 to

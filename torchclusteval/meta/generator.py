@@ -1,7 +1,7 @@
 """Parametric tables: a clustering of known faults from a few parameters, a grid of them as one tensor.
 
 Useful classes and useful clusters are matched; noise classes are spread evenly over the useful clusters, noise
-clusters are filled evenly from the useful classes. Each point that the description of the experiment leaves open is a
+clusters are filled evenly from the useful classes. Each point left open by the description of the experiment is a
 field of :class:`Reading`.
 """
 

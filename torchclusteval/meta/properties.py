@@ -1,7 +1,7 @@
 """Desirable properties P1 to P7: does a measure follow the parameters of the generator as it should?
 
 Each property says how a measure must move when one parameter of :mod:`~torchclusteval.meta.generator` grows and
-the others stay. A rate is the share of the comparisons in which it does.
+the others stay. A rate is the share of the comparisons in which the measure does.
 """
 
 from __future__ import annotations
