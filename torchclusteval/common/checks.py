@@ -18,12 +18,12 @@ _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storag
 
 
 def is_number(x: Any) -> bool:
-    """Whether it is a real number of Python or NumPy; booleans are none."""
+    """Whether a value is a real number of Python or NumPy; booleans are not."""
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, (bool, np.timedelta64))
 
 
 def is_whole(x: Any) -> bool:
-    """Whether it is a whole number of Python or NumPy, which booleans and lengths of time are not."""
+    """Whether a value is a whole number of Python or NumPy; booleans and lengths of time are not."""
     return isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.timedelta64))
 
 
@@ -50,7 +50,7 @@ def optional(kind: Kind) -> Kind:
 
 
 def check_kinds(options: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
-    """Raise unless each option that has a kind here is of it."""
+    """Raise unless each option is of the kind given for its name."""
     for name, kind in kinds.items():
         if not kind.fits(options[name]):
             raise ValueError(f"{name}: expected {kind.expected}; got {brief(options[name])}")
@@ -94,7 +94,7 @@ def check_chunk_size(chunk_size: Any) -> None:
 
 
 def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
-    """What an index takes of the numbers of a batch, or an IndexError."""
+    """The numbers of a batch at an index, or an IndexError."""
     check_unmasked(key, name)
     try:
         if isinstance(key, (str, bytes)):
@@ -106,7 +106,7 @@ def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
 
 
 def is_listable(x: Any, name: str) -> bool:
-    """Whether ``list`` takes it; raise on a tensor whose values cannot be read one by one."""
+    """Whether ``list`` takes a value; raise on a tensor without values to read one by one."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
     return isinstance(x, Iterable) and getattr(x, "ndim", None) != 0  # without a dimension it is no sequence
@@ -165,7 +165,7 @@ def _text(name: Hashable) -> str:
 
 
 def as_path(x: Any, name: str) -> Path:
-    """The path of a file that is to be read or written."""
+    """The path of a file to read or write."""
     text = os.fspath(x) if isinstance(x, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ValueError(f"{name}: expected the path of a file; got {brief(x)}")
@@ -173,7 +173,7 @@ def as_path(x: Any, name: str) -> Path:
 
 
 def not_tables(x: Any, name: str = "tables") -> ValueError:
-    """The error of a function of contingency tables that was given something else."""
+    """The error for an argument other than contingency tables."""
     remedy = "from_labels makes them of labels, .tables() of an accumulator"
     return ValueError(f"{name}: expected ContingencyTables ({remedy}); got {type(x).__name__}")
 

@@ -143,7 +143,7 @@ def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
 def log_gamma_rest(x: Tensor) -> Tensor:
     """``log(gamma(x))`` less Stirling's ``(x - 1/2) log x - x + log(2 pi) / 2``, for numbers above 0.
 
-    Differences of log-gammas of large numbers would cancel.
+    Differences of log-gammas of large numbers lose digits.
     """
     large = x.clamp(min=_STIRLING_FROM)
     square = (large * large).reciprocal_()

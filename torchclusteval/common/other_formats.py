@@ -1,4 +1,4 @@
-"""Files of other formats than a reader takes, known by what stands in them."""
+"""Recognises files of formats that a reader does not take, by their first lines."""
 
 import re
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a file next to ``path`` to write to, which takes its place when the block ends without an error.
+    """Yield a new file next to ``path``; it replaces ``path`` when the block ends without an error.
 
-    What is no regular file, such as a pipe or ``/dev/stdout``, is written directly.
+    Pipes, ``/dev/stdout`` and other paths without a regular file are written directly.
 
     Raises:
         OSError: the file cannot be written; the error names ``path``.
@@ -35,6 +35,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Replace a file by a text as UTF-8; what UTF-8 has not is written as escapes."""
+    """Replace a file by a text in UTF-8; characters without a UTF-8 code become escapes."""
     with replacing(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

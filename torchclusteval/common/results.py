@@ -46,7 +46,7 @@ class Shown(NamedTuple):
 
 
 class Printed:
-    """Prints as a table; a data class that is one needs ``repr=False``."""
+    """Prints as a table; a data class with this base needs ``repr=False``."""
 
     def _shown(self) -> Shown:
         raise NotImplementedError

@@ -33,7 +33,7 @@ _FURTHER_SCRIPTS = re.compile("CJK|Source Han|WenQuanYi|Gothic|YaHei|PingFang|Hi
 
 
 def start(ax: Any, width: float, height: float) -> tuple[Any, tuple[float, float]]:
-    """Axes to draw on, and their size until labels take their room: the given ones, or new ones of this size."""
+    """The given axes, or new ones of this size, and their size before labels take room."""
     if ax is not None:
         figure = ax.get_figure(root=True)
         if figure.get_layout_engine() is None:
@@ -56,7 +56,7 @@ def settle(axes: Any, ax: Any, size: tuple[float, float]) -> tuple[float, float]
 
 
 def finish(axes: Any, ax: Any) -> Any:
-    """The axes; the figure of new ones gets the room that their labels take."""
+    """The axes; a new figure gets the size that its labels need."""
     if ax is not None:
         return axes
     with no_glyph_warnings():
@@ -95,7 +95,7 @@ def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | No
 
 @cache
 def _families() -> list[str]:
-    """The usual font, then installed ones that have further scripts."""
+    """The usual font, then installed fonts for other scripts."""
     installed = {font.name for font in import_optional("matplotlib.font_manager", "plots").fontManager.ttflist}
     return ["DejaVu Sans", *sorted(filter(_FURTHER_SCRIPTS.search, installed))]
 

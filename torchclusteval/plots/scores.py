@@ -196,7 +196,7 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
-        The axes. Clusters that no run has come last, without a point.
+        The axes. Clusters found in no run come last, without a point.
 
     Raises:
         ValueError: it is something else.

@@ -74,7 +74,7 @@ class Result:
     """Rand index of tables without errors, for useful clusters from 2 to the classes."""
 
     def beyond(self) -> list[tuple[str, str]]:
-        """Property and measure of the printed rates that no consistent reading gives."""
+        """Property and measure of the printed rates outside every consistent reading."""
         return [
             (row["property"], row["measure"])
             for row in rows(self)

@@ -53,7 +53,7 @@ class Plan:
     """(configuration, sets, generator) to the ``(sets, columns)`` float64 records, on any device."""
     block_size: int = 1000
     in_threads: bool = False
-    """Whether threads compute blocks side by side on the CPU, which pays where most operations are large."""
+    """Whether threads compute blocks in parallel on the CPU; this pays where most operations are large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,12 +160,12 @@ def _block_seed(seed: int, configuration: Mapping[str, Any], number: int) -> int
 
 
 def is_unfinished(output: str | Path) -> bool:
-    """Whether a run that writes there was interrupted, and would go on."""
+    """Whether an interrupted run with this output can go on."""
     return Path(f"{output}.partial").is_dir()
 
 
 def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
-    """The folder of the blocks; those of a run with other facts do not mix."""
+    """The folder of the blocks; an error if it holds blocks of a run with other facts."""
     folder = Path(f"{output}.partial")
     folder.mkdir(exist_ok=True)
     manifest = folder / "run.json"
@@ -182,7 +182,7 @@ def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
 
 
 def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> None:
-    """Write rows as a CSV file, and beside it a JSON file of facts and versions."""
+    """Write rows as a CSV file, and next to it a JSON file of facts and versions."""
     with replacing(output) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
         writer.writeheader()
