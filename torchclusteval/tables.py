@@ -41,13 +41,13 @@ from torchclusteval.labels.sources import Names
 class ContingencyTables:
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
-    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; what is derived is kept.
+    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable and keep derived values.
 
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
-        validate: check for negative, infinite and missing values, and refuse what is no count (this synchronises with
-            the device): totals in the last row and column, which are sums of the others or have a name such as All or
+        validate: check for negative, infinite and missing values, and refuse all but counts (this synchronises with
+            the device): totals in the last row and column, as sums of the others or under a name such as All or
             Total, and proportions of rows or columns, in percent too. False: such numbers are meant. Measures of the
             number of items, such as those of pairs, refuse tables that sum to 1, as of ``crosstab(normalize=True)``;
             where cells hold less than one item on average they warn, and on other devices than the CPU are nan.
@@ -216,7 +216,7 @@ class ContingencyTables:
     ) -> "ContingencyTables":
         """One table of groups of items, such as entities of mentions or persons of records.
 
-        Row i is ``true_groups[i]`` and column j is ``pred_groups[j]``. The table holds the items that both sides have;
+        Row i is ``true_groups[i]`` and column j is ``pred_groups[j]``. The table holds the items of both sides;
         the others are in ``unmatched_by_class`` and ``unmatched_by_cluster``.
 
         Args:
@@ -264,7 +264,7 @@ class ContingencyTables:
 
         Args:
             true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
-                batch of tables. Rows are labels in the order in which they come first.
+                batch of tables. Rows are labels in the order of first occurrence.
             pred: likewise. A recording that one side lacks has no intervals there; ``names`` holds the recordings.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
 
@@ -339,11 +339,11 @@ class ContingencyTables:
 
     @lazy_property
     def _launched(self) -> dict[str, Any] | None:
-        """Properties and what measures share by name, where a device gives all in one launch; None elsewhere."""
+        """Properties and shared quantities by name, where a device computes all in one launch; None elsewhere."""
         return sums_on_device(self._cells)
 
     def _sum_at_once(self) -> None:
-        """Work out what many measures share, of one small table sooner than one by one."""
+        """Compute the quantities that many measures share; for one small table all at once, which is faster."""
         if self._launched is None and self._most_items is not None:
             self._memo["_launched"] = vars(self)["_launched"] = sums_on_host(self._cell_quantities, self._most_items)
 
@@ -411,7 +411,7 @@ class ContingencyTables:
 
     @lazy_property
     def _most_items(self) -> int | None:
-        """Items of the largest of integer tables on the host; None for others, to read which may mean to wait."""
+        """Items of the largest integer table; None for masses, and where reading would synchronise with the device."""
         n, compiling = self.n_items, torch.compiler.is_compiling()
         held = self.is_integer and n.device.type == "cpu" and not compiling and n.numel() > 0
         return int(n.max() if n.dim() else n) if held else None
@@ -430,9 +430,9 @@ class ContingencyTables:
         return pairs if self.is_integer else pairs._replace(ss=self._as_of_items(pairs.ss, pairs.ss, "pair measures"))
 
     def _as_of_items(self, value: Tensor, above: Tensor, measures: str) -> Tensor:
-        """A value of masses read as items, which is wrong where what is to be ``above`` 0 is not: below an item a cell.
+        """A value that reads masses as items; wrong where ``above`` is below 0: cells then average less than one item.
 
-        It is refused of proportions, else a warning; where that would wait for a device, it is nan.
+        Then raise for proportions, else warn; where finding out would wait for a device, the value is nan.
         """
         wrong = above < -1e-9 * self.n_items
         if self.device.type != "cpu" or torch.compiler.is_compiling():
@@ -470,7 +470,7 @@ class ContingencyTables:
 
     @property
     def _void_by_cluster(self) -> Tensor | None:
-        """Items of each cluster that are ignored, ``(*batch, C)``; None: unknown."""
+        """Ignored items of each cluster, ``(*batch, C)``; None: unknown."""
         return None if self._margins is None else self._margins.void
 
     @property
@@ -488,7 +488,7 @@ class ContingencyTables:
         return with_cached_values(self.without_margins(), sizes)
 
     def _refuse_unmatched(self) -> None:
-        """Raise where there are items that only one side groups."""
+        """Raise if some items have a group on one side only."""
         if self._margins is not None and any(bool((x != 0).any()) for x in self._margins.tensors):
             expected = "expected items that both sides group; got some that only one side groups"
             raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
@@ -623,11 +623,11 @@ class ContingencyTables:
     def balanced(self) -> "ContingencyTables":
         """Tables of masses in which every class weighs the same, ``n_ij N / (R r_i)``.
 
-        The sum N stays, and R is the number of classes of a table. Any measure applies to them but those that need
+        The sum N stays, and R is the number of classes of a table. All measures apply except those that need
         whole items. Tables without items stay empty.
 
         Raises:
-            ValueError: there are items that only one side groups; ``without_margins()`` leaves these out.
+            ValueError: some items have a group on one side only; ``without_margins()`` leaves these out.
 
         Source: Maan et al. (2024), without the rounding in their package.
 

@@ -291,15 +291,15 @@ class SparseCells:
 
 
 class CellsElsewhereError(ValueError):
-    """Cells are asked for that are not here."""
+    """The requested cells are on another rank."""
 
 
 @dataclass(frozen=True, eq=False)
 class SpreadCells(SparseCells):
     """The share of one rank in sparse cells, each of which one rank has.
 
-    Sizes, sums and maxima are those of all ranks, which must ask for them in the same order; the cells themselves
-    cannot be asked for.
+    Sizes, sums and maxima are those of all ranks, which must request them in the same order; the cells
+    themselves are not available.
     """
 
     everywhere: int = 0  # cells of all ranks

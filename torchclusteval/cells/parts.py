@@ -10,11 +10,11 @@ from torchclusteval.cells.margins import Margins
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import Names
 
-Labels = GroupLabels | Callable[[], GroupLabels] | None  # a function makes them when they are asked for
+Labels = GroupLabels | Callable[[], GroupLabels] | None  # a function makes them on request
 
 
 class TableParts(NamedTuple):
-    """The cells of a batch of tables, and what is known of them."""
+    """The cells of a batch of tables, and the facts about them."""
 
     cells: Cells
     considered: Tensor | None = None  # (*batch,) unmasked items or weight; None: all of them are in the table

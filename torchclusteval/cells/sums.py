@@ -1,6 +1,6 @@
 """Sums of the cells of tables: what measures share, on a device in one launch, of one small table by NumPy.
 
-Else, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked for, by the
+Else, and where a gradient or a compiler follows the cells, each quantity is computed on request, by the
 property of tables or the function of tables that is :func:`launched`.
 """
 

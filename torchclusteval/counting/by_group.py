@@ -1,6 +1,6 @@
 """Tables of groups of items in one counting pass: the number of an item's group is part of its row.
 
-Tables have all rows and columns where that is small; else each is packed, to the rows and columns of its own group.
+Tables have all rows and columns where these are few; else each is packed, to the rows and columns of its own group.
 """
 
 from dataclasses import replace
@@ -68,8 +68,8 @@ def tables_of_groups(
     """Tables ``(T, R, C)`` over all codes as a batch, and whether they are packed.
 
     The batch is ``(*batch, G)``. ``n_labels`` items are behind the tables, ``considered`` of each (None: all are in
-    it). ``sizes``: sides that keep all their rows or columns. ``absent``: the row and the column of items that one side
-    alone groups, which become margins. ``has_void``: whether the last row is that of ignored items.
+    it). ``sizes``: sides that keep all their rows or columns. ``absent``: the row and the column of items that only one
+    side groups, which become margins. ``has_void``: whether the last row is that of ignored items.
     """
     rows, columns = cells.shape
     classes, clusters = (_by_table(of_side, shape) for of_side in labels)

@@ -24,7 +24,7 @@ _BLOCK_LABELS = 1 << 17
 _MIN_LABELS_PER_CALL = 1 << 16  # fewer labels are not worth a call of their own
 _MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
 _MIN_THREADED_LABELS = 1 << 20  # threads do not pay for fewer
-_SHARES = 4  # of each thread: one that is held up takes fewer
+_SHARES = 4  # of each thread: a delayed one takes fewer
 _FEW_CELLS = 1 << 10
 _FEW_LABELS = 1 << 12
 _LABELS_PER_COPIED_CELL = 8  # least, for each thread to have its own copy of the tables
@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 
 class GuessedWrongError(Exception):
-    """A label is outside of the range of codes that was guessed."""
+    """A label is outside the guessed range of codes."""
 
 
 def takes_one_call(pair: EncodedPair, cells: int) -> bool:
@@ -127,7 +127,7 @@ class _Counter:
     def inside(self, codes: Array, side: EncodedLabels) -> Array | None:
         """Which codes have a row (column); None if all have.
 
-        A GuessedWrongError where one has none, and the range of codes was guessed.
+        Raise a GuessedWrongError where a code has none and the range of codes was a guess.
         """
         if self.pair.codes_in_range or not codes.size:
             return None

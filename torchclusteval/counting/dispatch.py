@@ -80,7 +80,7 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
 
 
 def numbers_of(pair: EncodedPair) -> dict[str, int]:
-    """The numbers that the kernel of counting takes."""
+    """The numeric arguments of the counting kernel."""
     true, pred = pair.true, pair.pred
     sizes = {"size": pair.batch_shape.numel(), "rows": true.size, "columns": pred.size}
     return sizes | {"true_first": true.offset, "pred_first": pred.offset, "checked": not pair.codes_in_range}

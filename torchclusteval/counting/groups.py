@@ -92,7 +92,7 @@ def _as_collection(group: Any, name: str, which: str) -> Sequence[Any]:
 def _read_repeated(
     listed: Iterable[Iterable[Any]], name: str, where: str, on_duplicate: str, labels: list[Any] | None
 ) -> dict[Hashable, int]:
-    """As :func:`_read_side`, where items come several times: in one group that is one membership."""
+    """As :func:`_read_side`, for items listed several times; repeats within one group count once."""
     group_of: dict[Hashable, int] = {}
     for number, group in enumerate(listed):
         for item in group:

@@ -16,7 +16,7 @@ from torchclusteval.counting.one_sided import tables_of
 from torchclusteval.labels.sources import is_missing
 
 Time = int | float
-_ROUNDING = 1e-9  # of a time: what an end may exceed the next start by
+_ROUNDING = 1e-9  # of a time: the most by which an end may exceed the next start
 _SLIVER = 1e-5  # of the shorter of both intervals, likewise: large times, as of 1970, are exact to less
 
 
@@ -65,7 +65,7 @@ def _checked(intervals: Any, name: str, where: str) -> list[tuple[Time, Time, An
 def _origin(times: list[tuple[str, tuple[Time, Time]]], where: str) -> int | None:
     """The first start of a recording with whole times, perhaps too large for float64; None with fractions.
 
-    Raise where differences of whole times exceed 64 bits, or float64 cannot hold a whole time beside fractions.
+    Raise where differences of whole times exceed 64 bits, or float64 cannot hold a whole time next to fractions.
     """
     whole = {x for _, interval in times for x in interval if isinstance(x, int)}
     if all(isinstance(x, int) for _, interval in times for x in interval):

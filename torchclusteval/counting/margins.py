@@ -11,7 +11,7 @@ Absent = tuple[AbsentGroup | None, AbsentGroup | None]  # the row and the column
 
 
 def with_margins(parts: TableParts, absent: Absent, has_void: bool = False) -> TableParts:
-    """The cells of the items that both sides group, where a row and a column count those that one side groups.
+    """The cells of the items that both sides group; the row and the column in ``absent`` become margins.
 
     Items that neither side groups are not considered at all. With ``has_void``, the last row is that of ignored items.
     """

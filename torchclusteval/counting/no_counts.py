@@ -1,4 +1,4 @@
-"""Refusal of what is no count: totals among the counts, and proportions whose pairs are asked for."""
+"""Refusal of numbers other than counts: totals among the counts, and proportions given to measures of pairs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def axes_of(counts: Any) -> tuple[Any, Any]:
 
 
 def whose_proportions(rows: Tensor, columns: Tensor, items: Tensor) -> str | None:
-    """Where the masses of all tables, of all rows or of all columns sum to 1 or 100: of what they are proportions."""
+    """Says of what the masses are proportions, if all tables, rows or columns sum to 1 or 100."""
     for sums, each in ((items, "table"), (rows, "row"), (columns, "column")):
         for whole in (1, 100) if each != "table" else (1,):
             if bool((((sums - whole).abs() < 0.021 * whole) | (sums == 0)).all()):  # six of .17, rounded
@@ -57,7 +57,7 @@ def check_counts(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tu
 
 
 def _total(labels: Iterable[Any]) -> int | None:
-    """Where the name of totals stands."""
+    """Position of the name of totals."""
     names = (x[0] if isinstance(x, tuple) and x else x for x in labels)
     return next((i for i, x in enumerate(names) if isinstance(x, str) and x.strip().lower() in _TOTALS), None)
 

@@ -26,7 +26,7 @@ def tables_of(
     names: Names | None,
     layout: str,
 ) -> TableParts:
-    """Cells of tables, and what tables hold beside them, from the groups of the items of each table (-1 for none).
+    """Cells of tables and the other parts, from the groups of the items of each table (-1 for none).
 
     ``amounts`` is what each item counts (None: one), ``labels`` are those of groups; without names there is no batch.
     """
@@ -59,7 +59,7 @@ def tables_of(
 
 
 def _joined(lists: Labels, size: int, batched: bool) -> GroupLabels | None:
-    """The labels of groups that come with labels in all tables."""
+    """The labels of groups, if those of all tables have labels."""
     if any(own is None for own in lists) or not any(lists):
         return None
     labels = np.full((len(lists), size), "", dtype=object)

@@ -1,4 +1,4 @@
-"""From what users hold as labels to integer codes.
+"""From users' labels to integer codes.
 
 ``options`` checks the options. Then come three steps: ``reading`` (each argument by ``sources``, its labels as
 ``integers``, which items belong together by ``shapes``), ``keeping`` (mask, missing labels, noise) and ``encoding``.

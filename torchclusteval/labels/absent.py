@@ -39,7 +39,7 @@ def find_group(labels: GroupLabels, number: int | Tensor, ids: IntegerLabels) ->
 
 
 def repeat_last(labels: GroupLabels | None) -> GroupLabels | None:
-    """Labels with one more, which stands for no group."""
+    """Labels with one more, for items without a group."""
     if labels is None:
         return None
     count = labels.shape[-1]
@@ -47,7 +47,7 @@ def repeat_last(labels: GroupLabels | None) -> GroupLabels | None:
 
 
 def drop_absent_label(labels: GroupLabels | None, absent: AbsentGroup | None) -> GroupLabels | None:
-    """Labels of the rows (columns) that are left when this one has become a margin."""
+    """Labels of the remaining rows (columns) after this one has become a margin."""
     if labels is None or absent is None or absent.stays or labels.shape[-1] == 1:
         return labels
     others = torch.arange(labels.shape[-1] - 1, device=labels.device)

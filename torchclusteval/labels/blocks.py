@@ -1,4 +1,4 @@
-"""The codes of both sides, block by block: broadcast to the batch, and copied only when they are read."""
+"""The codes of both sides, block by block: broadcast to the batch, and copied only when read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

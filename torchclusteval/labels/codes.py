@@ -26,7 +26,7 @@ def bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
 
 
 def bounds_of_both(first: Tensor, second: Tensor) -> list[tuple[int, int] | None]:
-    """Smallest and largest value of both sides on a device, which is waited for once; None: they are not on one."""
+    """Smallest and largest value of both sides, after a single wait for the device; None: they are not on one."""
     if first.is_cpu or second.is_cpu or not (first.numel() and second.numel()):
         return [None, None]
     ends = [end.long() for x in (first, second) for end in torch.aminmax(x)]

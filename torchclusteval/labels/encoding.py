@@ -76,7 +76,7 @@ class EncodedPair:
     names: Names | None = None  # (B,) of the clusterings, where they are known
     has_margins: bool = False  # whether items that only one side groups have codes
     has_void: bool = False  # whether the last class is that of ignored items, counted for their clusters alone
-    user_mask: Tensor | None = None  # (*some_batch, N) bool: items that the user's mask lets count; None: all
+    user_mask: Tensor | None = None  # (*some_batch, N) bool: items that the user's mask includes; None: all
     indexes: tuple[tuple[str, Any], ...] = ()  # of pandas objects, by argument
 
     @property
@@ -98,7 +98,7 @@ def encode(
 
     With ``margins``, items that only one side groups get codes (``EncodedLabels.absent``); else they are excluded.
     With ``void`` too, so do ignored items, of the class after the last one, where items can be without a cluster.
-    With ``guess``, the range of many labels may be that of a sample: who counts them finds whether all are in range.
+    With ``guess``, the range of many labels may be that of a sample: counting then checks that all are in range.
     """
     pair = read(labels_true, labels_pred, options)
     kept = keep_items(pair, options, margins=margins, void=void)
@@ -160,7 +160,7 @@ class _Side(NamedTuple):
     absent_name: str
 
     def likely_size(self, shape: tuple[int, ...]) -> int:
-        """The size; else one that is above a sample of many labels; 0: all of them must be read."""
+        """The size if given; else an upper bound guessed from a sample of many labels; 0: all labels must be read."""
         x = self.ids.values
         if math.prod(shape) <= _FEW_LABELS or shape[-1] <= _SAMPLED_LABELS or torch.compiler.is_compiling():
             return 0
@@ -198,7 +198,7 @@ class _Side(NamedTuple):
         return EncodedLabels(values, low, count, labels)
 
     def with_absent(self, side: EncodedLabels, in_range: bool) -> EncodedLabels:
-        """Say which code stands for the items without a group; where labels are codes, or differ by row, add one."""
+        """Set the code of items without a group; where labels are codes, or differ by row, add a code."""
         if self.absent is None:
             return side
         group = None if self.size is None else group_among_codes(self.absent, self.size, self.absent_name)

@@ -1,4 +1,4 @@
-"""Groups of items, such as documents, donors or images: the ids ``by`` as the numbers of tables."""
+"""Groups of items, such as documents, donors or images: from the ids ``by`` to the numbers of tables."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ class ItemGroups:
     size: int
     ids: GroupLabels  # (size,) ascending
     inside: Tensor | None  # (*some_batch, N) bool: items in a group; None: all
-    mask: Tensor | None  # (*some_batch, N) bool: items that the user's mask lets count; None: all
+    mask: Tensor | None  # (*some_batch, N) bool: items that the user's mask includes; None: all
 
     def joint_batch(self, batch_shape: torch.Size) -> torch.Size:
         """The shape of the batch of clusterings, without the groups."""
@@ -72,7 +72,7 @@ def _read(by: Any, pair: EncodedPair, mask: Tensor | None, validate: bool) -> In
 
 
 def _number(ids: IntegerLabels, kept: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Codes of the ids that are kept, without gaps and in order, and the id of each code."""
+    """Codes of the kept ids, without gaps and in order, and the id of each code."""
     values = ids.values
     if not values.numel() or (kept is not None and not bool(kept.any())):
         return torch.zeros(values.shape, dtype=torch.int64, device=values.device), values.new_zeros(0)

@@ -14,9 +14,9 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import min_max
 from torchclusteval.labels.sources import as_array, is_missing, tensors_in
 
-_WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
+_WRITEABLE = 0x0400  # NumPy's flag for writeable arrays
 WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
-_LEAST_MASS, _LARGEST_MASS = 1e-64, 1e64  # of a table: the product of four masses is a number that float64 holds
+_LEAST_MASS, _LARGEST_MASS = 1e-64, 1e64  # of a table: float64 holds the product of four such masses
 
 
 def resolve_device(device: torch.device | str | None, arguments: Mapping[str, Any]) -> torch.device:
@@ -136,7 +136,7 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
 def check_nonnegative(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
     """Raise if a number is negative, infinite or missing, or a sum over ``dims`` is out of range.
 
-    Whole numbers add up to 64 bits at most, masses to what products of sums can hold.
+    Sums of whole numbers must fit in 64 bits, sums of masses must leave room for products of sums.
     """
     if not x.numel():
         return
@@ -172,7 +172,7 @@ def format_position(position: tuple[int, ...]) -> str:
 
 
 def tensor_of(array: np.ndarray) -> Tensor:
-    """The tensor that shares an array's memory, or a copy where torch cannot share it."""
+    """A tensor over the memory of an array, or a copy where torch cannot share it."""
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.char == "Q":  # unsigned long long, unknown to torch
@@ -185,7 +185,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
 
 
 def _of_one_kind(array: np.ndarray) -> np.ndarray:
-    """An array of objects with the type that they have in common: booleans, numbers, or floats with nan for missing."""
+    """An array of objects, converted to their common type: booleans, numbers, or floats with nan for missing."""
     if array.dtype.kind != "O":
         return array
     values = [_number(x) for x in array.reshape(-1).tolist()]
@@ -199,4 +199,4 @@ def _number(x: Any) -> Any:
         return math.nan
     if not isinstance(x, Decimal):
         return x
-    return int(x) if x.is_finite() and x == x.to_integral_value() else float(x)  # as databases return sums
+    return int(x) if x.is_finite() and x == x.to_integral_value() else float(x)  # databases return sums as decimals

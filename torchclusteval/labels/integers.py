@@ -1,4 +1,4 @@
-"""Labels as whole numbers of 64 bits or fewer, with what turns the numbers back into labels."""
+"""Labels as whole numbers of 64 bits or fewer, and the way back from numbers to labels."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class IntegerLabels:
     """Labels as integers, and how to decode the integers."""
 
     values: Tensor  # (*batch, N) uint8, int8, int16, int32 or int64; anything where a label is missing
-    vocabulary: np.ndarray | None = None  # (V,) or (B, V), by row: labels that values index; None: values are labels
+    vocabulary: np.ndarray | None = None  # (V,) or (B, V), by row: labels, indexed by values; None: values are labels
     kind: LabelKind = "integer"
     missing: Tensor | None = None  # (*batch, N) bool; None: no label is missing
     missing_shown: str | None = None  # a missing label in messages; None: without checks
@@ -43,7 +43,7 @@ class IntegerLabels:
         return np.take_along_axis(self.vocabulary, places, axis=-1)
 
     def decode_range(self, low: int, count: int) -> GroupLabels | Callable[[], GroupLabels]:
-        """The labels of consecutive integers, or what makes them, which keeps no labels of items alive."""
+        """The labels of consecutive integers, or a function to make them that keeps no labels of items in memory."""
         if self.vocabulary is not None:
             return self.decode(torch.arange(low, low + count))
         return partial(_range, low, count, self.kind, self.values.device)
@@ -109,7 +109,7 @@ def read_integers(
 ) -> IntegerLabels:
     """Labels of any accepted type as integers; the way in for every function of one side of labels.
 
-    ``remedy``: what an error says to do about missing labels; None: they are marked, not refused.
+    ``remedy``: the advice on missing labels in an error; None: missing labels are marked, not refused.
     Raise where no label kind fits: fractions, numbers that a type no longer tells apart, rows of unequal length ...
     """
     source = read_labels(labels, name)
@@ -125,7 +125,7 @@ def read_integers(
 def to_integers(
     source: LabelSource, name: str, device: torch.device, *, validate: bool = True, mask: Tensor | None = None
 ) -> IntegerLabels:
-    """The labels of a source as integers on ``device``, missing ones marked; those of masked items may be anything."""
+    """The labels of a source as integers on ``device``, missing ones marked; labels of masked items may be anything."""
     if source.columns is not None:
         return _stacked(source, name, device, validate, mask)
     values = source.values
@@ -152,13 +152,13 @@ def to_integers(
     missing, shown = ids.missing, ids.missing_shown
     if source.missing is not None:
         gaps = torch.from_numpy(np.ascontiguousarray(source.missing))
-        missing, shown = gaps if missing is None else gaps | missing, source.missing_shown  # nulls, and nan beside them
+        missing, shown = gaps if missing is None else gaps | missing, source.missing_shown  # nulls, and also nan
     missing = None if missing is None else missing.to(device)
     return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind, missing, shown)
 
 
 def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: str) -> None:
-    """Raise if a label that counts is missing."""
+    """Raise if the label of an item that counts is missing."""
     if ids.missing is None or ids.missing_shown is None:
         return
     bad = ids.missing if keep is None else ids.missing & keep
@@ -194,11 +194,11 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
         raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}")
     if not x.is_floating_point():
         return IntegerLabels(x.to(WIDER.get(x.dtype, x.dtype)))
-    apart = 2 / torch.finfo(x.dtype).eps  # from here on neighbours are one number
+    apart = 2 / torch.finfo(x.dtype).eps  # from here on floats do not tell neighbours apart
     x = x.detach()
     x = x.float() if x.element_size() < 4 else x
     whole = (x == x.trunc()) & (x.abs() < apart)
-    if not validate:  # a label that is not whole becomes -1, which is outside every range of codes
+    if not validate:  # a fractional label becomes -1, outside every range of codes
         return IntegerLabels(x.masked_fill(~whole, -1).long(), missing=~whole)
     if whole.all():
         return IntegerLabels(x.long())
@@ -213,7 +213,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
             expected = f"whole numbers below {apart:.0f}, which floats of this type tell apart"
             raise ValueError(f"{name}: expected {expected}; got {got} (pass integers or text)")
         raise ValueError(f"{name}: expected whole numbers; got {got}{_NO_LABELS}")
-    lowest = float(x.masked_fill(~whole, torch.inf).amin())  # a label that occurs does not widen the range
+    lowest = float(x.masked_fill(~whole, torch.inf).amin())  # an existing label does not widen the range
     filler = 0.0 if math.isinf(lowest) else lowest
     return IntegerLabels(x.masked_fill(~whole, filler).long(), missing=~whole, missing_shown="nan")
 
@@ -243,7 +243,7 @@ def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerL
         codes = np.fromiter((-1 if gap else place[x] for x, gap in zip(flat, gaps, strict=True)), np.int64, len(flat))
         source = indexed(codes.reshape(array.shape), list(place))
         return IntegerLabels(tensor_of(np.asarray(source.values)), source.vocabulary, "text", missing, shown)
-    text = isinstance(present[0], str)  # one that is not text is at fault then
+    text = isinstance(present[0], str)  # then a label other than text is at fault
     for i, x in enumerate(flat):
         if not gaps[i] and not (isinstance(x, str) if text else is_whole_label(x)):
             at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))

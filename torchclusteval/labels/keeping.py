@@ -1,4 +1,4 @@
-"""Step 2 of 3: which items count, by mask, missing labels and the labels with a meaning (ignored, noise, absent)."""
+"""Step 2 of 3: which items count, by mask, missing labels and the special labels (ignored, noise, absent)."""
 
 from functools import reduce
 from operator import and_
@@ -16,7 +16,7 @@ Mask = TypeVar("Mask", Tensor, np.ndarray)
 
 
 class KeptItems(NamedTuple):
-    """The items of a pair that count, and those among them with labels of a special meaning."""
+    """The items of a pair that count, and those among them with special labels."""
 
     keep: Tensor | None  # (*some_batch, N) bool: items in the table; None: all
     considered: Tensor | None  # (*some_batch, N) bool: those that coverage counts; None: all
@@ -27,7 +27,7 @@ class KeptItems(NamedTuple):
 
 
 def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: bool = False) -> KeptItems:
-    """Which items count; with ``margins``, those that one side alone groups are kept too, with ``void`` ignored ones.
+    """Which items count; ``margins`` keeps those that only one side groups too, ``void`` ignored ones.
 
     Raise where a label that counts is missing, or an option is a label of another kind than the labels.
     """
@@ -68,7 +68,7 @@ def _without_missing(
         of_sample = "; where the truth is of a sample, absent_true= and tce.estimate_from_sample"
         check_missing(true, keep, "labels_true", remedy + of_sample)
         check_missing(pred, keep, "labels_pred", remedy)
-    # Unchecked, what is no whole number is a label outside the codes, if there are codes.
+    # Without checks, a fraction is a label outside the codes, if there are codes.
     excluded = [
         ids.missing
         for ids, size in ((true, options.num_classes), (pred, options.num_clusters))
@@ -82,7 +82,7 @@ def negate(x: Tensor | None) -> Tensor | None:
 
 
 def all_of(*masks: Mask | None) -> Mask | None:
-    """Where all masks that are given are true; None where none is given."""
+    """Where all given masks are true; None if none is given."""
     given = [mask for mask in masks if mask is not None]
     return reduce(and_, given) if given else None
 

@@ -48,7 +48,7 @@ _KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelOptions:
-    """What ``ContingencyTables.from_labels`` says of its keywords.
+    """The keywords of ``ContingencyTables.from_labels``; see there.
 
     Raises:
         ValueError: an option is not as described there, or two do not fit.
@@ -106,17 +106,17 @@ class LabelOptions:
 
     @property
     def has_void(self) -> bool:
-        """Whether ignored items are counted for the clusters that they are in, next to the tables."""
+        """Whether ignored items are counted by cluster, next to the tables."""
         return self.ignore_index is not None and not (self.absent_true is None and self.absent_pred is None)
 
     @property
     def of_partitions(self) -> dict[str, Any]:
-        """Those given that say what a partition is, but for the mask."""
+        """The given options that define a partition, except the mask."""
         given = {name: getattr(self, name) for name in ("noise_label", "noise", "absent_pred", "item_dims")}
         return {name: x for name, x in given.items() if x is not None and (name, x) != ("noise", "ignore")}
 
     def of_chunk(self, **checked: Any) -> "LabelOptions":
-        """These options with others for a chunk, which are right already: checking all again would slow it down."""
+        """These options with changes for a chunk, without checking them all again, which would take time."""
         if torch.compiler.is_compiling():  # the compiler of torch 2.11 does not follow the lines below
             return replace(self, **checked)
         options = object.__new__(LabelOptions)

@@ -15,10 +15,10 @@ from torchclusteval.labels.vocabulary import Vocabulary
 def find_groups(
     labels: Any, groups: GroupLabels | None, batch_shape: torch.Size, size: int, device: torch.device, *, gaps: bool
 ) -> Tensor:
-    """The group that each label ``(*batch, N)`` means, int64; -1 where no group has the label, or there is none.
+    """The number of the group with each label ``(*batch, N)``, int64; -1 for a missing or unknown label.
 
     ``groups``: the label of each, ``(size,)`` or ``(*batch, size)``; None: its number. ``gaps``: labels may be missing
-    or of no group.
+    or unknown.
     Raise where labels are not as described, or do not fit ``batch_shape``, that of the tables with these groups.
     """
     own = read_integers(labels, "labels_pred", device, None if gaps else "drop these items, or give them one by fill=")
@@ -55,7 +55,7 @@ def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch
         return _find_numbers(values, known)
     known_ids = read_integers(groups, "clusters", device)
     found = _find_numbers(own.values.long(), known_ids.values.long())
-    # Beside uint64, whose large numbers look negative, no number below 0 is the same label.
+    # Large uint64 labels look negative: if only one side is uint64, a number below 0 matches nothing.
     differ = (known_ids.kind == "unsigned") != (own.kind == "unsigned")
     return found.masked_fill(own.values < 0, -1) if differ else found
 
@@ -78,7 +78,7 @@ def as_array(groups: GroupLabels | None, size: int) -> np.ndarray:
 
 
 def new_labels(used: np.ndarray, count: int) -> np.ndarray:
-    """``(count,)`` labels that are none of these: 64-bit numbers after the largest one, or ``new 1``, ``new 2`` ..."""
+    """``(count,)`` labels unlike all of these: 64-bit numbers after the largest one, or ``new 1``, ``new 2`` ..."""
     if used.dtype.kind == "O":
         known = set(used.tolist())
         names = (f"new {k}" for k in range(1, count + len(known) + 1))

@@ -60,7 +60,7 @@ def _lengths_message(shapes: Shapes) -> str:
 
 
 def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
-    """What to do about an argument of which another dimension has ``n`` entries."""
+    """Advice on an argument with ``n`` entries in another dimension than the last."""
     fitting = [dim for dim, size in enumerate(shape[:-1]) if size == n]
     if not fitting:
         return []
@@ -75,9 +75,9 @@ def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
 
 
 def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
-    """Raise where pandas indexes say that items of one position are not the same; None: of no pandas object.
+    """Raise where pandas indexes show that items at the same position differ; None: no pandas object.
 
-    They then hold the same labels in another order, or other labels and neither is 0..N-1 (with a warning if shared).
+    These hold the same labels in another order, or other labels and neither is 0..N-1 (with a warning if shared).
     """
     known: list[tuple[str, Any]] = []  # different ones
     for name, index in indexes:
@@ -106,7 +106,7 @@ def counts_up(index: Any) -> bool:
 def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> Any:
     """Values of a mapping or of a pandas Series by its index, in the order of ``labels``; all else as it is.
 
-    An index 0 .. N - 1 is none, unless these are the labels. ``each`` is what is expected: "a weight for each class".
+    An index 0 .. N - 1 is ignored unless these are the labels. ``each`` is what is expected: "a weight for each class".
     Raise where a label has no value or several, or there are no labels.
     """
     index = pandas_index(x)

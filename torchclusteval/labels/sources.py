@@ -1,4 +1,4 @@
-"""Labels as users hold them: tensors, arrays, lists, pandas objects, Arrow and polars objects, mappings of runs.
+"""Labels as users pass them: tensors, arrays, lists, pandas objects, Arrow and polars objects, mappings of runs.
 
 A data frame and a mapping are clusterings by name. pandas and pyarrow are used only where their objects arrive.
 """
@@ -27,13 +27,13 @@ class LabelSource:
     """One side of the labels before its values are checked."""
 
     values: Tensor | np.ndarray  # labels, or places in ``vocabulary``
-    vocabulary: np.ndarray | None = None  # (V,) strings, in natural order or that of the user's categories
+    vocabulary: np.ndarray | None = None  # (V,) strings, in natural order or in the order of the user's categories
     missing: np.ndarray | None = None  # bool, like ``values``: items without a label
     missing_shown: str = "nan"  # a missing label in messages
     columns: "tuple[LabelSource, ...] | None" = None  # clusterings of different kinds, (N,) each, instead of ``values``
     names: Names | None = None  # of the clusterings, with shape (B, N)
     indexes: tuple[Any, ...] = ()  # indexes of the pandas objects among them
-    has_order: bool = False  # whether the user chose that of the vocabulary
+    has_order: bool = False  # whether the user chose the order of the vocabulary
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -42,7 +42,7 @@ class LabelSource:
         return tuple(self.values.shape)
 
     def has(self, label: Any) -> bool:
-        """Whether an item has this label, of labels that are no tensor."""
+        """Whether any item has this label; ``values`` must be an array."""
         places = np.asarray(self.values)
         if self.vocabulary is not None:
             known = self.vocabulary.tolist()
@@ -58,7 +58,7 @@ class LabelSource:
 
 
 def read_labels(labels: Any, name: str) -> LabelSource:
-    """Labels of any accepted type; only text is encoded yet."""
+    """Labels of any accepted type; this step encodes only text."""
     if isinstance(labels, LabelSource):  # of a file
         return labels
     if isinstance(labels, Tensor):
@@ -121,9 +121,9 @@ def is_missing(x: Any) -> bool:
 
 
 def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> np.ndarray:
-    """What users give as numbers, labels or booleans as a NumPy array.
+    """Users' numbers, labels or booleans as a NumPy array.
 
-    ``exact``: no conversion changes labels. ``turned``: of a data frame, items by clusterings, the transpose is wanted.
+    ``exact``: no conversion changes labels. ``turned``: transpose a data frame (items by clusterings).
     """
     check_unmasked(x, name)
     if isinstance(x, np.ndarray):
@@ -179,7 +179,7 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
 
 
 def _from_tokens(flat: Sequence[Any], shape: tuple[int, ...]) -> LabelSource | None:
-    """Strings, some of them perhaps missing, without a Python step for each; None if there are other labels."""
+    """Strings, some perhaps missing, without a Python step for each; None if some labels are not strings."""
     tokens = Vocabulary()  # sorting all the strings takes ten times as long
     try:
         if len(flat) > 10_000 and 10 * len(set(flat[:1000])) > len(flat[:1000]):  # many: no Python step for new ones
@@ -255,7 +255,7 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
 
 
 def concatenate(parts: Sequence[LabelSource]) -> LabelSource:
-    """One clustering whose items came in parts; whole numbers beside text become text."""
+    """One clustering whose items came in parts; whole numbers next to text become text."""
     gaps = np.concatenate([np.zeros(part.shape, bool) if part.missing is None else part.missing for part in parts])
     missing = gaps if gaps.any() else None
     if all(part.vocabulary is None for part in parts):

@@ -51,16 +51,16 @@ def is_plain(cell: str) -> bool:
 def read_spelled(
     codes: np.ndarray, spellings: Sequence[str | None], missing: frozenset[str], *, has_order: bool = False
 ) -> LabelSource:
-    """The text in cells that are places among spellings, in any order; -1 and None are missing.
+    """The text of cells, given as indices into spellings, in any order; -1 and None are missing.
 
-    ``missing``: spellings of missing labels, which count between blanks too.
+    ``missing``: spellings of missing labels, with or without blanks around them.
     A cell that holds no label is a ``BadSpellingError``.
     """
     texts = [None if x is None else _read_text(x, missing) for x in spellings]
     return replace(indexed(codes, texts, in_order=True), has_order=has_order)
 
 
-@lru_cache(1 << 16)  # labels come again in every block
+@lru_cache(1 << 16)  # labels recur in every block
 def _read_text(spelling: str, missing: frozenset[str]) -> str | None:
     text = spelling.strip(_BLANKS)
     if "\n" in spelling or "\r" in spelling:

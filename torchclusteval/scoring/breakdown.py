@@ -29,7 +29,7 @@ class GroupRows(Printed):
     """Some rows of a batch of tables with their values."""
 
     batch_shape: tuple[int, ...]
-    levels: Mapping[str, Sequence[Any]]  # what names a row: the clustering, the group of items, the label
+    levels: Mapping[str, Sequence[Any]]  # the names of a row: the clustering, the group of items, the label
     columns: Mapping[str, Sequence[Any]]  # value of each row
 
     def to_pandas(self) -> DataFrame:
@@ -70,7 +70,7 @@ V = TypeVar("V", bound=GroupLabels)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OfGroups(Printed, ByName[V]):
-    """Values by name of the classes or clusters of tables, which are matched with groups of the other side."""
+    """Values of the classes or clusters of tables, by name, each with its match among the groups of the other side."""
 
     _field = "values_by_name"
 
@@ -82,12 +82,12 @@ class OfGroups(Printed, ByName[V]):
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
 
     def to_dict(self) -> dict[str, Any]:
-        """Names to nested lists (a float for the means of a single table), with None where a match is none."""
+        """Names to nested lists (a float for the means of a single table), with None for a group without a match."""
         matches = {"best_match": self._matches().tolist()} if "best_match" in self else {}
         return {name: value.tolist() for name, value in self.items()} | matches
 
     def to_pandas(self) -> DataFrame:
-        """One row a group that is not empty, with its label as the index; needs pandas.
+        """One row for each non-empty group, with its label as the index; needs pandas.
 
         A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
         of items with ``by``, and the label.
@@ -95,7 +95,7 @@ class OfGroups(Printed, ByName[V]):
         return self.rows().to_pandas()
 
     def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
-        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
+        """The non-empty groups, with more values ``(*batch, groups)`` before their own."""
         raise NotImplementedError
 
     def _rows(self, values: Mapping[str, Any], sizes: Any) -> GroupRows:
@@ -184,9 +184,9 @@ def per_cluster(tables: ContingencyTables) -> GroupScores:
 def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
     """The adjusted Rand index of each class and of each pair of classes: which classes a clustering confuses.
 
-    With ``p`` the share of all pairs of items that the clustering joins: for a class the share of its pairs that are
-    joined, adjusted to ``(share - p) / (1 - p)``; for two classes the share of the pairs between them that are kept
-    apart, adjusted to ``(share - (1 - p)) / p``.
+    With ``p`` the share of all pairs of items that the clustering joins: for a class the share of its joined pairs,
+    adjusted to ``(share - p) / (1 - p)``; for two classes the share of the separated pairs
+    between them, adjusted to ``(share - (1 - p)) / p``.
 
     Args:
         tables: contingency tables, ``(*batch, R, C)``; sparse ones are made dense.
@@ -199,7 +199,7 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
         index. Weights are frequencies: the range holds where masses of cells are 0 or at least 1.
 
     Raises:
-        ValueError: there are items that only one side groups; ``without_margins()`` leaves these out.
+        ValueError: some items have a group on one side only; ``without_margins()`` leaves these out.
 
     Source: Amezquita et al. (2020), the book of Bioconductor on single cells; Hubert and Arabie (1985).
 
@@ -227,7 +227,7 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
     sizes = tables._class_sizes_f64
     best_f = tables.max_by_class(_f)
-    lone = (alone / sizes).masked_fill(alone == 0, 1.0)  # of which the term below is 0, with a gradient of 0
+    lone = (alone / sizes).masked_fill(alone == 0, 1.0)  # makes the term below 0, with a gradient of 0
     values = {
         "purity": tables.max_by_class(lambda cell: cell.recall),
         "entropy": tables.sum_by_class(lambda cell: cell.recall * cell.surprisal_given_class) - lone * lone.log(),
@@ -305,8 +305,8 @@ def per_object(tables: ContingencyTables) -> GroupScores:
         tables: contingency tables, ``(*batch, R, C)``, with ``absent_true`` and ``absent_pred`` as the background.
 
     Returns:
-        ``(*batch, R)`` tensors by name: ``size`` (items of the whole object), ``missed`` (share of them that is
-        background on the other side), ``iou`` (largest intersection over union with an object of the other side),
+        ``(*batch, R)`` tensors by name: ``size`` (items of the whole object), ``missed`` (share of background
+        on the other side among them), ``iou`` (largest intersection over union with an object of the other side),
         ``vi_bits`` (its share of ``vi_split_bits``, which these add up to; of ``vi_merge_bits`` with ``tables.mT``),
         ``best_match`` (the label of the object with that IoU, the first of equals; -1 or, for text, None where nothing
         overlaps). Rows without items have nan. ``match_positions`` has the columns of the matches.

@@ -32,7 +32,7 @@ def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, li
 
     Args:
         path: the file, in UTF-8.
-        on_duplicate: what becomes of a mention that two entities have: ``"error"`` refuses it, ``"first"`` keeps it in
+        on_duplicate: what to do with a mention in two entities: ``"error"`` refuses it, ``"first"`` keeps it in
             the entity that begins first in the document.
 
     Returns:
@@ -96,14 +96,14 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
 
 
 class _Document:
-    """A document that is being read."""
+    """A document while it is read."""
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
         self._path = path
         self.n_tokens = 0
         self._open: dict[tuple[int, str | None], list[tuple[int, int]]] = {}  # -> first token and line, innermost last
-        self._parts: dict[tuple[int, str], list[int]] = {}  # of discontinuous mentions that are not complete
+        self._parts: dict[tuple[int, str], list[int]] = {}  # of incomplete discontinuous mentions
         self._mentions: list[tuple[Mention, int, int]] = []  # with the entity, and the line of its end
 
     def add(self, column: str, line: int) -> None:

@@ -19,7 +19,7 @@ from torchclusteval.scoring.evaluation import scores_of, split_applicable
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
-_OF_ITEMS = {  # sums that are at most the number of items
+_OF_ITEMS = {  # sums of at most the number of items
     "majority_of_classes": matching.majority_of_classes,
     "majority_of_clusters": matching.majority_of_clusters,
     "precisions": bcubed.precisions,
@@ -29,7 +29,7 @@ _NATS = {
     "classes_given_clusters": (information.classes_given_clusters, information.of_classes),
     "clusters_given_classes": (information.clusters_given_classes, information.of_clusters),
 }
-_SAME = 1e-6  # nats: sums in the order of an engine lose less
+_SAME = 1e-6  # nats: the order of an engine's sums loses less
 _SUMS = ("n_cells", "squares", *_NATS, *_OF_ITEMS)
 
 

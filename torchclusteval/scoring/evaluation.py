@@ -23,10 +23,10 @@ from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
-_CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
+_CPU_CHUNK_CELLS = 1 << 18  # cells processed at a time: about ten float64 temporaries of this size, near the cores
 _DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
 _DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
-_FEW_MEASURES = 4  # less work one by one
+_FEW_MEASURES = 4  # up to so many are less work one by one
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -43,12 +43,12 @@ def evaluate(
     """Score clusterings against a reference.
 
     Args:
-        labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for what labels may be.
+        labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for the kinds of labels.
         labels_pred: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` is the common case.
         measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
             ``"bcubed"``, ``"association"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a
             ``Measure``, or a list of these.
-        chunk_size: tables to work on at a time; bounds the memory and changes no result.
+        chunk_size: tables to process at a time; bounds the memory and changes no result.
         zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking, also
             without items; None: 1 for identical sides, else 0 (distances: 0, else 1), and nan without items.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
@@ -71,7 +71,7 @@ def evaluate(
     ([1.0, 0.75], 0)
     """
     own = LabelOptions.of(options)
-    chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
+    chosen = with_zero_division(select(measures), zero_division)  # before the counting, so that a mistake fails early
     check_chunk_size(chunk_size)
     tables = ContingencyTables._count(labels_true, labels_pred, own)
     doubtful = {} if tables.names is None else warn_of_no_clusterings(tables, own.noise)
@@ -100,7 +100,7 @@ def evaluate_tables(
 
 
 def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None) -> dict[Measure, bool]:
-    """The measures with this value of 0/0, where they have the option; raise if none has."""
+    """The measures, with this value of 0/0 in those that have the option; raise if none has."""
     if zero_division is None:
         return chosen
     check_zero_division(zero_division)
@@ -118,9 +118,9 @@ def _with(measure: Measure, zero_division: float) -> Measure:
 def split_applicable(
     tables: ContingencyTables, chosen: Mapping[Measure, bool], *, common_only: bool = False
 ) -> tuple[list[Measure], dict[str, str]]:
-    """The measures that these tables allow, and why others of a set are left out; raise on others that were named.
+    """The measures that apply to these tables, and why others of a set do not; raise on named ones that do not.
 
-    With ``common_only``, measures of items that only one side groups are not allowed where there are such items.
+    With ``common_only``, measures of items that only one side groups do not apply where there are such items.
     """
     check_tables(tables)
     kept: list[Measure] = []
@@ -167,7 +167,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     ordered = kept
     if tables.device.type == "cpu":
         retain_freed_memory()
-    else:  # the device has all else to do before it is waited for
+    else:  # queue all other work of the device before waiting for it
         ordered = sorted(kept, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
@@ -177,7 +177,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
 
 
 def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
-    """The measures of partitions, with tables of the items of both sides, and those that see all items."""
+    """The measures of partitions, with tables of the items that both sides group, and the measures of all items."""
     one_sided = [measure for measure in measures if measure.one_sided]
     of_partitions = [measure for measure in measures if not measure.one_sided]
     sides = [(tables.without_margins(), of_partitions), (tables, one_sided)]
@@ -187,7 +187,7 @@ def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple
 def scores_of(
     tables: ContingencyTables, measures: Sequence[Measure], values: Iterable[Tensor], skipped: Mapping[str, str]
 ) -> Scores:
-    """The values of these measures, with what scores say of tables."""
+    """The scores of these measures, with the facts about the tables that scores hold."""
     records = {measure.name: measure for measure in measures}
     by_name = dict(zip(records, values, strict=True))
     share = None if tables._n_considered is None else tables.coverage
@@ -199,7 +199,7 @@ def scores_of(
 
 
 def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], list[Tensor]]) -> list[Tensor]:
-    """Values ``(*batch, ...)`` of each table; sparse tables of very different sizes are worked on by size.
+    """Values ``(*batch, ...)`` of each table; sparse tables of very different sizes are processed by size.
 
     One large document next to many small ones would give all of them its rows and columns.
     """
@@ -252,12 +252,12 @@ def in_chunks(
             value = function(chunk)
             if start == 0:
                 values.append(value.new_empty(size, *value.shape[1:]))
-            values[number][start:stop] = value  # small tensors that are kept would split the memory that is freed
+            values[number][start:stop] = value  # keeping small tensors would fragment the freed memory
     return [value.reshape(*shape, *value.shape[1:]) for value in values]
 
 
 def _chunk_cells(device: torch.device) -> int:
-    """Cells worked on at a time."""
+    """Cells to process at a time."""
     if device.type == "cpu":
         return _CPU_CHUNK_CELLS
     if device.type != "cuda" or not torch.cuda.is_available():
@@ -267,7 +267,7 @@ def _chunk_cells(device: torch.device) -> int:
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
-    """The value of a measure, ``shape`` float64, or an error that names a measure of another shape."""
+    """The value of a measure, ``shape`` float64, or an error that names the measure if the shape differs."""
     value = measure.value(*arguments)
     if not isinstance(value, Tensor) or value.shape != shape:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
@@ -333,8 +333,8 @@ def _program(measures: list[Measure], options: dict[str, Any]) -> Callable[[Tens
 def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_division: float | None = None) -> Scores:
     """Score groups of items together: sums are added over the last batch dimension, then combined (micro average).
 
-    BCubed, purity, the best one-to-one matching and their relatives are then those of all items with the classes and
-    clusters of different groups kept apart, and so are pair precision, recall, F and Jaccard. The other measures of
+    BCubed, purity, the best one-to-one matching and their relatives are then those of all items, with the classes and
+    clusters of different groups kept apart; so are pair precision, recall, F and Jaccard. The other measures of
     pairs, such as Rand, count pairs within groups only, and differ: with groups kept apart, all pairs of items of
     different groups would agree.
 
@@ -364,7 +364,7 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
 def pool(
     tables: ContingencyTables, measures: Selection, zero_division: float | None = None
 ) -> "tuple[Scores, list[SumsOfGroups]]":
-    """The scores of ``pooled``, and the sums that they follow from."""
+    """The scores of ``pooled``, and the sums behind them."""
     check_tables(tables)
     chosen = with_zero_division(select(measures), zero_division)
     check_are_groups(tables)
@@ -384,7 +384,7 @@ def pool(
 
 
 def check_are_groups(tables: ContingencyTables) -> None:
-    """Raise for a single table, and where tables of labels show that they are of clusterings of the same items."""
+    """Raise for a single table, and for tables of several clusterings of the same items where labels show it."""
     if not tables.batch_shape:
         expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
         raise ValueError(f"tables: {expected}; got a single table")
@@ -402,13 +402,13 @@ def check_are_groups(tables: ContingencyTables) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SumsOfGroups:
-    """What the pooled values of measures follow from, for each group of items."""
+    """The sums behind the pooled values of measures, for each group of items."""
 
     measures: list[Measure]
     sums: dict[Callable[[ContingencyTables], Tensor], Tensor]  # ``Measure.parts`` -> (*batch, G, parts)
     identical: Tensor  # (*batch, G) bool, whether both sides are the same groups of items
     items: Tensor  # (*batch, G)
-    zero_division: float | None = None  # as the measures have it
+    zero_division: float | None = None  # of the measures
 
     def combine(
         self, totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor], identical: Tensor, items: Tensor
@@ -419,7 +419,7 @@ class SumsOfGroups:
             assert measure.parts is not None
             assert measure.combine is not None
             value = measure.combine(totals[measure.parts])
-            if not measure.zero_division:  # the others say themselves what 0/0 is
+            if not measure.zero_division:  # the others define 0/0 themselves
                 value = value.masked_fill(value.isnan(), 0.0)
             if not measure.zero_division or self.zero_division is None:
                 value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
@@ -443,7 +443,7 @@ def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: flo
 def _with_parts(
     kept: list[Measure], skipped: dict[str, str], chosen: Mapping[Measure, bool]
 ) -> tuple[list[Measure], dict[str, str]]:
-    """Measures defined by sums, and the reasons for leaving out others; raise on others that were named."""
+    """Measures defined by sums, and why others of a set are left out; raise on named ones."""
     others = [measure for measure in kept if measure.parts is None]
     for measure in others:
         if chosen[measure]:

@@ -34,7 +34,7 @@ HOW = ("one_to_one", "greedy", "majority")
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """Which cluster belongs to which class, as :func:`match` returns it.
+    """Which cluster belongs to which class: the result of :func:`match`.
 
     >>> found = tce.match(tce.ContingencyTables([[1, 2], [3, 0]]))
     >>> found.cluster_of_class.tolist(), found.total.item(), found.unique.item()
@@ -47,7 +47,7 @@ class Matching:
     cluster_of_class: Tensor  # (*batch, R) int64 column, -1 for none; "majority": the largest of the class's clusters
     class_of_cluster: Tensor  # (*batch, C) int64 row, -1 for none
     total: Tensor  # (*batch,) float64 sum of the matched cells' weights
-    unique: Tensor  # (*batch,) bool: whether no tie was decided (one_to_one: no other matching has this total)
+    unique: Tensor  # (*batch,) bool: whether no tie had to be broken (one_to_one: no other matching has this total)
     source: ContingencyTables  # the tables that were matched
     _memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -64,7 +64,7 @@ class Matching:
         return ordered_tables(self.source, self.cluster_of_class, self.class_of_cluster)
 
     def relabel(self, labels_pred: Any, unmatched: str = "new", fill: Any = None) -> Any:
-        """Rename clusters as the classes that they are matched to: :func:`relabel` with this matching."""
+        """Rename clusters after their matched classes: :func:`relabel` with this matching."""
         check_choice(unmatched, "unmatched", ("new", "keep"))
         source = self.source
         size = source.shape[-1]
@@ -99,7 +99,7 @@ def match(
         how: ``"one_to_one"``, the largest sum of weights; ``"greedy"``, the largest remaining weight again and again,
             ties to the lowest row, then the lowest column; ``"majority"``, each cluster to the class of the largest
             weight, ties to the lowest row.
-        at_least: pairs of a smaller weight are not matched; those of weight 0 never are.
+        at_least: pairs of a smaller weight stay unmatched; pairs of weight 0 always do.
 
     Returns:
         The matching, its sum of weights, and whether it is the only one. Of several best one-to-one matchings it is
@@ -155,23 +155,23 @@ def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | Non
 
 
 def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any = None) -> Any:
-    """Rename clusters as the classes that they are matched to.
+    """Rename clusters after their matched classes.
 
     Args:
-        labels_pred: ``(*batch, N)`` cluster labels that the matched tables have seen; column numbers where they came
+        labels_pred: ``(*batch, N)`` cluster labels known to the matched tables; column numbers where they came
             without labels.
         match: their matching. Of several best ones it is the solver's choice (``match.unique`` is False).
-        unmatched: clusters without a class: ``"new"`` gives them new labels, which are no class's, in the order of
+        unmatched: clusters without a class: ``"new"`` gives them labels that no class has, in the order of
             their columns; ``"keep"`` keeps their own.
-        fill: one label instead, for clusters without a class, and for items whose label is missing or one
-            that the tables have not seen.
+        fill: one label instead, for clusters without a class, and for items whose label is missing or
+            unknown to the tables.
 
     Returns:
         ``(*batch, N)`` int64 tensor of class labels (row numbers where classes came without labels), or an array of
         strings where the classes are strings; a DataFrame for a DataFrame.
 
     Raises:
-        ValueError: a label that is missing or that the tables have not seen, without ``fill``; ``"keep"``
+        ValueError: a label is missing or unknown to the tables, without ``fill``; ``"keep"``
             and an unmatched cluster has the label of a class; ``match`` is no matching.
 
     Example:
@@ -191,7 +191,7 @@ def check_matching(match: Any) -> None:
 
 
 class _Cells:
-    """The cells that may be matched, each with its weight."""
+    """The candidate cells for a match, each with its weight."""
 
     def __init__(self, tables: ContingencyTables, weights: Tensor) -> None:
         self.size, (self.n_rows, self.n_columns) = tables.batch_shape.numel(), tables.shape[-2:]
@@ -241,7 +241,7 @@ class _Cells:
 
 
 def _match_greedily(cells: _Cells, dense: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Cells of the matching, and whether every choice was between cells of other rows and columns."""
+    """Cells of the matching, and whether equal weights never competed for a row or column."""
     if dense is None:
         listed = cells.table, cells.row, cells.column, cells.fixed
         chosen = assignment.sparse_match_greedily(*listed, cells.n_rows, cells.n_columns)
@@ -287,7 +287,7 @@ def ordered_tables(source: ContingencyTables, cluster_of_class: Tensor, class_of
     """Rows and columns with the matched pairs first."""
     rows, columns = source.shape[-2:]
     row_order = (cluster_of_class < 0).to(torch.uint8).argsort(dim=-1, stable=True)
-    # A matched column comes where its row does, another one after all of these.
+    # A matched column takes the place of its row; the others come after all of these.
     rank = row_order.argsort(dim=-1)
     after = rows + torch.arange(columns, device=source.device)
     place = torch.where(class_of_cluster < 0, after, rank.gather(-1, class_of_cluster.clamp_min(0)))
@@ -298,7 +298,7 @@ def ordered_tables(source: ContingencyTables, cluster_of_class: Tensor, class_of
 
 
 def merged_tables(source: ContingencyTables, class_of_cluster: Tensor) -> ContingencyTables:
-    """A column for each class, and one for each cluster with items that has none."""
+    """A column for each class, and one for each non-empty cluster without a class."""
     rows = source.shape[-2]
     alone = (class_of_cluster < 0) & (source.whole_cluster_sizes > 0)
     number = alone.long().cumsum(-1) - 1
@@ -321,7 +321,7 @@ def _moved(
     classes: GroupLabels | None,
     clusters: GroupLabels | None,
 ) -> ContingencyTables:
-    """Every cell and every item of one side at the new place of its row and column, those of one place added."""
+    """Tables with rows and columns (and items of one side) at new places; those of one place are added."""
     size = source.batch_shape.numel()
     table, i, j, count = source.cells()
     new_row = row.reshape(-1)[table * row.shape[-1] + i]
@@ -359,7 +359,7 @@ _OF_CLASSES = ("precision", "recall", "f", "iou")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MatchedScores(OfGroups[Tensor]):
-    """Scores under a matching, as :func:`matched_scores` returns them: a mapping of names to tensors.
+    """Scores under a matching, the result of :func:`matched_scores`: a mapping of names to tensors.
 
     Tables in print and ``to_pandas`` have a row for each class with items.
 
@@ -374,7 +374,7 @@ class MatchedScores(OfGroups[Tensor]):
     sizes: Tensor = field(kw_only=True)  # (*batch, R) items of each class
 
     def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
-        """Size of each class with items, the cluster that it is matched with, and its scores."""
+        """Size of each class with items, its matched cluster, and its scores."""
         values = {"size": self.sizes, "cluster": self._matches(), **{name: self[name] for name in _OF_CLASSES}}
         return self._rows({**(before or {}), **values}, self.sizes)
 
@@ -386,14 +386,14 @@ class MatchedScores(OfGroups[Tensor]):
 
 @on_one_thread
 def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
-    """Scores of the clusters as predictions of the classes that they are matched to.
+    """Scores of the clusters as predictions of their matched classes.
 
     With the n items that class i shares with its clusters, the r of the class and the c of these clusters: precision
     n / c, recall n / r, F 2n / (r + c), intersection over union n / (r + c - n). Items that only one side groups
     (``absent_pred=`` ...) are among the r and the c.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``: those that were matched, or others
+        tables: contingency tables, ``(*batch, R, C)``: the matched ones, or others
             with the same rows and columns.
         match: their matching. Where it is not unique, all values but the accuracy depend on which one it is.
 
@@ -404,7 +404,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
         All in 0 to 1; nan without items. In print and with ``to_pandas`` a row for each class with items, by its label.
 
     Raises:
-        ValueError: rows and columns are not those that were matched.
+        ValueError: rows and columns are not those of the matched tables.
 
     Source: the accuracy and the means as in Ji, Henriques and Vedaldi (2019) and Cho et al. (2021).
 
@@ -477,7 +477,7 @@ def subset_accuracy(
 
     Returns:
         ``all`` and each set's share of right items, ``(*batch,)``, of those with a class: items without a cluster are
-        wrong. A class that does not occur counts 0 items; a set without items is nan. Range: 0 to 1.
+        wrong. An absent class counts 0 items; a set without items is nan. Range: 0 to 1.
 
     Raises:
         ValueError: a class is in two sets, a set is called ``all``, or is no list of labels of the classes' kind (a

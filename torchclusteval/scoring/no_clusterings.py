@@ -6,12 +6,12 @@ from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import labels_at
 from torchclusteval.tables import ContingencyTables
 
-FEW = 20  # up to so many items nothing is said
+FEW = 20  # no warning for up to so many items
 IS_TRUTH = "the labels are those of the truth, item by item"
 
 
 def warn_of_no_clusterings(tables: ContingencyTables, noise: str) -> dict[Hashable, str]:
-    """Warn of the clusterings with names that look like none, and return them."""
+    """Warn of named columns that do not look like clusterings, and return them."""
     seen = tables.names is not None and tables.device.type == "cpu" and noise != "singletons"  # a device would wait
     found = no_clusterings(tables, tables.names or ()) if seen else {}
     if found:
@@ -22,7 +22,7 @@ def warn_of_no_clusterings(tables: ContingencyTables, noise: str) -> dict[Hashab
 
 
 def no_clusterings(tables: ContingencyTables, names: Sequence[Hashable], few: int = FEW) -> dict[Hashable, str]:
-    """Which of the clusterings with these names look like none, and why; tables are ``(B, ...)``, or one."""
+    """Names of the columns that do not look like clusterings, and why; tables are ``(B, ...)``, or one."""
     if not tables.is_integer or not len(names):
         return {}
     sizes = (tables.n_items, tables.n_clusters, tables.n_classes, *(x.double() ** 2 for x in tables._sizes()[:2]))
@@ -38,7 +38,7 @@ def no_clusterings(tables: ContingencyTables, names: Sequence[Hashable], few: in
 
 
 def like_ids(items: int, clusters: int, fewest: int, few: int = FEW) -> str | None:
-    """What speaks for ids: all labels of more than ``few`` items, or half and 1.5 times as many as elsewhere."""
+    """Why labels look like ids: all labels of more than ``few`` items, or half and 1.5 times as many as elsewhere."""
     if clusters == items > few:
         return "every item is a cluster of its own"
     many = items > FEW and clusters > items / 2 and clusters >= 1.5 * fewest

@@ -20,8 +20,8 @@ def same_partitions(
 ) -> list[int]:
     """For each clustering the number of the first that is the same partition, whatever the names of its clusters.
 
-    Items without a label, or that the ``options`` of labels leave out, are in no cluster. ``names`` are those that
-    clusterings with names should have, ``items`` ``(B,)`` the fewest and most items (or their weight) of each.
+    Items without a label, or left out by the ``options`` of labels, are in no cluster. ``names`` are the expected
+    names of clusterings that have names, ``items`` ``(B,)`` the fewest and most items (or their weight) of each.
     """
     of_tables = ("by", "num_groups", "num_classes", "num_clusters", "ignore_index", "absent_true")
     own_options = LabelOptions.of({**options, "missing": "ignore"}, without=of_tables)
@@ -44,7 +44,7 @@ def same_partitions(
 
 
 def same_codes(codes: Tensor, keep: Tensor) -> list[int]:
-    """The same of codes ``(B, N)`` of clusters from 0, among the items to keep, ``(B, N)`` bool."""
+    """The same for codes ``(B, N)`` of clusters from 0, among the items to keep, ``(B, N)`` bool."""
     first, places = distinct(of_labels(codes, keep))
     found: list[int] = first[places].tolist()
     return found
@@ -60,7 +60,7 @@ def distinct(fingerprints: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def of_tables(tables: ContingencyTables) -> Tensor:
-    """``(B,)``, the same for tables whose columns are in another order."""
+    """Fingerprints ``(B,)``, the same for tables whose columns are in another order."""
     size, clusters = tables.batch_shape.numel(), tables.shape[-1]
     if size == 1:
         return torch.zeros(1, dtype=torch.int64, device=tables.device)
@@ -75,7 +75,7 @@ def of_tables(tables: ContingencyTables) -> Tensor:
 
 
 def of_labels(codes: Tensor, keep: Tensor | None) -> Tensor:
-    """``(B,)`` of codes ``(B, N)`` in the kept items, the same for other numbers of the same clusters."""
+    """Fingerprints ``(B,)`` of codes ``(B, N)`` of the kept items, the same if clusters are numbered otherwise."""
     items = codes.shape[-1]
     place = torch.arange(items, device=codes.device)
     some = codes if keep is None else codes.masked_fill(~keep, 0)

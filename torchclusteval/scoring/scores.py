@@ -47,17 +47,17 @@ class Scores(Printed, ByName[Tensor]):
     values_by_name: Mapping[str, Tensor]  # (*batch,) float64 each
     measures: Mapping[str, Measure]
     n_items: Tensor  # (*batch,) items in each table
-    share_scored: Tensor | None  # (*batch,) share of the unmasked items that is in the table; None: all
+    share_scored: Tensor | None  # (*batch,) share of the unmasked items in the table; None: all
     skipped: Mapping[str, str]  # members of a set that do not apply -> why
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
     n_considered: Tensor | None = None  # (*batch,) unmasked items (or their weight); None: as ``coverage`` says
     n_grouped: Tensor | None = None  # (*batch,) items that at least one side groups; None: those in each table
-    doubtful: Mapping[Hashable, str] = field(default_factory=dict)  # names of columns like no clustering -> why
+    doubtful: Mapping[Hashable, str] = field(default_factory=dict)  # columns unlike a clustering -> why
     of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
-    count: Tensor | None = None  # (B,) how often each partition came, as ``distinct`` finds it
-    labelled: dict[str, Any] = field(default_factory=dict)  # options of labels that say what a partition is
-    listed: bool = False  # whether print has a row for each clustering, in place of a summary
+    count: Tensor | None = None  # (B,) how often each partition occurs, from ``distinct``
+    labelled: dict[str, Any] = field(default_factory=dict)  # the options of labels that define a partition
+    listed: bool = False  # whether print shows a row for each clustering instead of a summary
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Scores(Printed, ByName[Tensor]):
 
     @property
     def coverage(self) -> Tensor:
-        """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without any."""
+        """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
         return self.n_items / self.n_items.double() if self.share_scored is None else self.share_scored
 
     def _key(self, name: str) -> str:
@@ -120,13 +120,13 @@ class Scores(Printed, ByName[Tensor]):
         """The ``n`` best clusterings, best first, equal ones in their order; print has a row for each.
 
         Args:
-            n: how many.
-            name: by which measure; None: as for :meth:`best`.
+            n: the number of clusterings.
+            name: the measure to rank by; None: as for :meth:`best`.
             within: ``(B,)`` a group for each clustering, such as its number of clusters: the ``n`` best of each group.
                 A mapping or a pandas Series goes by the names of clusterings, or by their numbers without names.
 
         Returns:
-            Scores ``(n,)``, or fewer where there are fewer, with names: numbers where clusterings have none.
+            Scores ``(n,)``, or of all clusterings if they are fewer, with names: numbers where clusterings have none.
 
         Raises:
             ValueError: as :meth:`best`, scores of groups, or ``within`` is not one value for each clustering.
@@ -157,19 +157,19 @@ class Scores(Printed, ByName[Tensor]):
         return self._select([i for _, members in by_group for i in itertools.islice(members, n)])
 
     def distinct(self, labels_pred: Any, **options: Any) -> "Scores":
-        """The distinct partitions among the clusterings, and how often each came (``count``).
+        """The distinct partitions among the clusterings, and how often each occurs (``count``).
 
         Args:
             labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
             **options: ``mask`` (which leaves out items without a class too), ``weights``, ``noise_label``, ``noise``,
-                ``absent_pred`` and ``item_dims`` as in :func:`evaluate`; all but the first two are known of its scores.
+                ``absent_pred`` and ``item_dims`` as in :func:`evaluate`; the scores know all but the first two.
 
         Returns:
             Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
 
         Raises:
             ValueError: labels are not ``(B, N)``, one row for each score, of the items that were scored, or have other
-                names or another order; an option is another than that of the scores.
+                names or another order; an option differs from that of the scores.
 
         >>> runs = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]]
         >>> found = tce.evaluate([0, 0, 1, 1], runs, ["ami", "ari"]).distinct(runs)
@@ -183,7 +183,7 @@ class Scores(Printed, ByName[Tensor]):
             if self.labelled[name] != options[name]:
                 own, got = brief(self.labelled[name]), brief(options[name])
                 raise ValueError(f"{name}: expected {own}, as of the scores; got {got}")
-        most = self.n_items if self.n_grouped is None else self.n_grouped  # with items that one side alone groups
+        most = self.n_items if self.n_grouped is None else self.n_grouped  # with items that only one side groups
         given = self.labelled | options
         first = same_partitions(labels_pred, self.clusterings, (self.n_items, most), **given)
         if self.batch_shape != (len(first),):
@@ -197,7 +197,7 @@ class Scores(Printed, ByName[Tensor]):
 
         Args:
             name: of a measure; None: the adjusted mutual information where it was computed, else the first with a
-                direction. So for ``best_clustering``, ``rank`` and ``top``.
+                direction. The same holds for ``best_clustering``, ``rank`` and ``top``.
 
         Raises:
             ValueError: the measure has no direction, the batch is not one-dimensional, or all values are nan.
@@ -212,7 +212,7 @@ class Scores(Printed, ByName[Tensor]):
         return best
 
     def best_clustering(self, name: str | None = None) -> Hashable:
-        """Name of the best clustering, as :meth:`best`; ``top(1, within=...)`` has the best of each set of clusterings.
+        """Name of the best clustering by :meth:`best`; ``top(1, within=...)`` has the best of each set of clusterings.
 
         Raises:
             ValueError: the clusterings have no names (those of a data frame or a mapping do), or as :meth:`best`.
@@ -258,7 +258,7 @@ class Scores(Printed, ByName[Tensor]):
         return dict(zip(self.names, self._on_host(), strict=True))
 
     def _on_host(self, *others: Tensor) -> list[np.ndarray]:
-        """The values of all measures, and other tensors of the batch; a device is waited for once."""
+        """The values of all measures, and other tensors of the batch, after a single wait for the device."""
         values = [x.detach() for x in (*self.values(), *others)]
         if any(x.device.type == "cpu" for x in values):
             return [x.cpu().numpy() for x in values]
@@ -297,9 +297,9 @@ class Scores(Printed, ByName[Tensor]):
     def summary(self) -> "Summary":
         """Mean, standard deviation and quantiles of each measure over the batch; nan is left out.
 
-        Of clusterings and groups of items, over the clusterings: of the means over the groups.
+        With groups of items: over the clusterings, of the means over the groups.
 
-        Of what ``pairwise`` returns, so is each clustering against itself, and each pair counts once where its order
+        For ``pairwise``, each clustering against itself is left out too, and each pair counts once where its order
         does not matter.
         """
         return self.macro().summary() if self._by_group else self._summarise(self.to_numpy())
@@ -313,7 +313,7 @@ class Scores(Printed, ByName[Tensor]):
 
     @property
     def _by_group(self) -> bool:
-        """Whether the batch is of clusterings and of groups of items."""
+        """Whether the batch has both clusterings and groups of items."""
         return self.groups is not None and len(self.batch_shape) > 1
 
     def _shown(self) -> Shown:
@@ -349,14 +349,14 @@ class Scores(Printed, ByName[Tensor]):
         if self.of_pairs:
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
-        if of_partitions and bool((coverage < 1).any()):  # the others count the items that one side lacks
+        if of_partitions and bool((coverage < 1).any()):  # other measures count the items that one side lacks too
             least = "" if coverage.size == 1 else " at least"
             notes.append(f"items scored: {format_number(100 * float(coverage.min()))} %{least} (see coverage)")
         return Shown(header, rows, head, notes)
 
 
 def leading(measures: Iterable[Measure], option: str) -> Measure:
-    """What ranks unless a name is given: adjusted mutual information, or the first with a direction, or an error."""
+    """The default measure for ranking: adjusted mutual information, or the first with a direction, or an error."""
     directed = {measure.name: measure for measure in measures if measure.better is not None}
     if not directed:
         raise ValueError(f"{option}: expected a measure that says what is better (sort=, --sort); got none")

@@ -5,7 +5,7 @@ are strictly one-dimensional, results Python floats and NumPy arrays, errors and
 pass scikit-learn's own tests, but do not need scikit-learn. ``scorer`` makes scorers for its model selection.
 
 All functions of labels take ``(N,)`` classes ``labels_true`` and clusters ``labels_pred``. They raise ``ValueError``
-for labels that are not one-dimensional or differ in length, and (save ``contingency_matrix``) for missing and infinite
+for labels that are not one-dimensional or differ in length, and (not ``contingency_matrix``) for missing and infinite
 values.
 
 Where this module follows scikit-learn and the rest of the package does not:
@@ -18,10 +18,10 @@ Where this module follows scikit-learn and the rest of the package does not:
 
 Where it differs from scikit-learn (1.9):
 
-* ``adjusted_mutual_info_score`` is exactly 0 where one side only is all single items. scikit-learn divides rounding
+* ``adjusted_mutual_info_score`` is exactly 0 where exactly one side is all single items. scikit-learn divides rounding
   noise there: near 0 for most averages, but anything up to 1 for ``average_method="min"``.
 * NMI, homogeneity, completeness, V-measure, AMI and Fowlkes-Mallows never exceed 1 by rounding, and identical
-  labelings score exactly 1 (save the two of Fowlkes-Mallows above).
+  labelings score exactly 1 (except the two of Fowlkes-Mallows above).
 * ``v_measure_score(beta=0)`` is the homogeneity also for one class in several clusters, where scikit-learn divides by
   zero.
 * ``expected_mutual_information`` wants ``n_samples`` to be the sum of the contingency matrix, since the permutation

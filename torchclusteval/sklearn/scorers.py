@@ -13,18 +13,18 @@ from torchclusteval.scoring.scores import leading
 def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> Callable[..., Any]:
     """A scorer for ``scoring=`` of scikit-learn's ``GridSearchCV``, ``cross_validate`` and ``cross_val_score``.
 
-    It compares ``estimator.predict(X)`` with the classes ``y``. Higher is better: measures of which lower is better
-    change their sign.
+    It compares ``estimator.predict(X)`` with the classes ``y``. Higher is better: measures with lower values for
+    better change their sign.
 
     Args:
         measures: a measure, by name, alias or record; several of these; None: the headline measures.
 
     Returns:
         A function of an estimator, ``X`` and ``y`` that returns a float, or for several measures, after one prediction,
-        a dict by the names that you gave, with ``neg_`` in front of those whose sign changes.
+        a dict by your names, with ``neg_`` in front of those whose sign changes.
 
     Raises:
-        ValueError: an unknown measure, or one of which neither high nor low values are better.
+        ValueError: an unknown measure, or one without a better direction.
 
     >>> from sklearn.cluster import KMeans
     >>> from sklearn.model_selection import GridSearchCV

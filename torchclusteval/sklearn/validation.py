@@ -135,7 +135,7 @@ def read_labels(
 
 
 def _is_continuous(labels: np.ndarray | Tensor) -> bool:
-    """Whether some labels are floats whose value is no 64-bit integer."""
+    """Whether some labels are floats without an exact 64-bit integer value."""
     if isinstance(labels, Tensor) or labels.dtype.kind != "f":
         return False
     return not bool(((labels == np.trunc(labels)) & (np.abs(labels) < 2.0**63)).all())

@@ -43,7 +43,7 @@ def _locked(method: M) -> M:
 
 
 class ContingencyAccumulator:
-    """Contingency tables of labels that come in chunks; memory follows the tables, not the number of labels.
+    """Contingency tables of labels in chunks; memory follows the tables, not the number of labels.
 
     With both sizes the state has a fixed shape, an update never synchronises with the device and can be compiled;
     labels outside the codes are refused on the CPU; elsewhere, and with ``validate=False``, they are excluded and lower
@@ -54,8 +54,8 @@ class ContingencyAccumulator:
         num_classes: number of rows; classes are then codes ``0..num_classes - 1``.
         num_clusters: number of columns, likewise.
         batch_shape: shape of the batch: that of the labels of every chunk, without their last dimension.
-        device: where the state is and chunks are counted; by default the device of the first chunk.
-        weights: keep float64 masses, which float weights and soft assignments need, instead of int64 counts.
+        device: where to keep the state and count chunks; by default the device of the first chunk.
+        weights: keep float64 masses (for float weights and soft assignments) instead of int64 counts.
         validate: check values in every update; with both sizes and on other devices than the CPU of no effect.
         ignore_index: the class label of items to exclude.
         noise_label: the cluster label of noise.
@@ -63,7 +63,7 @@ class ContingencyAccumulator:
         absent_true: the label of items without a class, as in ``ContingencyTables.from_labels``.
         absent_pred: the label of items without a cluster, likewise.
         missing: ``"error"`` or ``"ignore"``, as in ``ContingencyTables.from_labels``.
-        item_dims: trailing dimensions of the labels that are items; None is 1.
+        item_dims: how many trailing dimensions of the labels are items; None is 1.
         num_groups: number of groups of items; the ids ``by`` are then codes, and with both sizes the shape is fixed.
 
     Raises:
@@ -172,7 +172,7 @@ class ContingencyAccumulator:
     def _encode(
         self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None, by: Any = None
     ) -> tuple[EncodedPair, LabelOptions]:
-        """Encode a chunk with the options of this object, which are returned too."""
+        """Encode a chunk with the options of this object; returns these options too."""
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
         checks = self._grows or (place.type == "cpu" and not torch.compiler.is_compiling())
@@ -214,7 +214,7 @@ class ContingencyAccumulator:
         self._names = self._names or pair.names
 
     def _start(self, *, groups: bool) -> None:
-        """Decide whether the tables, which have no items yet, are those of groups."""
+        """Decide, before the first items, whether the tables are those of groups."""
         self._has_groups = groups
         if groups:
             self._state = self._empty()
@@ -258,7 +258,7 @@ class ContingencyAccumulator:
         """
         if not isinstance(other, ContingencyAccumulator):
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
-        first, second = sorted((self, other), key=id)  # in one order, whatever other threads merge
+        first, second = sorted((self, other), key=id)  # one order for all threads: no deadlock
         with first._lock, second._lock:
             _expect_names(self._names, other._names, "other")
             name = _differing(own := self._settings(), its := other._settings())
@@ -282,7 +282,7 @@ class ContingencyAccumulator:
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
         """Sum over the ranks of a process group; every rank then holds the sum.
 
-        It may be called at any time and again: what was summed before is not summed again, and later chunks are
+        It may be called at any time and repeatedly: earlier sums are not summed again, and later chunks are
         summed on their own and added. The ranks first exchange their options and the names of their clusterings,
         which a rank without items takes from the others. With both sizes one all-reduce follows; without, they
         exchange their labels, which may differ or be none. Every rank of the group must call it. Gradients end here.
@@ -315,7 +315,7 @@ class ContingencyAccumulator:
         return self
 
     def _agree(self, group: Any, ranks: list[int], **asked: Any) -> bool:
-        """Make sure that ranks are alike; whether this one is to count its earlier sum, which others may hold too."""
+        """Check that ranks are alike; returns whether this rank counts the earlier sum, which others may hold too."""
         total = None if self._reduced is None else self._reduced.n_considered.tolist()
         shared = all_gather_objects((self._settings() | {"names": self._names, **asked}, self._ranks, total), group)
         _expect_agreement([settings for settings, *_ in shared], ranks)
@@ -341,7 +341,7 @@ class ContingencyAccumulator:
     def scores(self, measures: Selection = None, *, group: Any = None, zero_division: float | None = None) -> Scores:
         """Score the tables so far; with a group those of all its ranks, whose cells are never all in one place.
 
-        Each rank sends its cells to those that a hash of class and cluster names, so that each cell is on one rank.
+        Each rank sends its cells to the ranks given by a hash of class and cluster, so that each cell is on one rank.
         The sizes of classes and clusters and the sums and maxima of measures are then added up: a rank holds its share
         of the cells, and a few numbers for each class and each cluster. Every rank of the group must call it, with the
         same measures, and gets the same scores; the accumulator stays as it is.
@@ -424,7 +424,7 @@ class ContingencyAccumulator:
         """Replace the state by one that :meth:`state_dict` returned.
 
         Raises:
-            ValueError: the state is that of an accumulator with other options, or holds what is no count.
+            ValueError: the state is that of an accumulator with other options, or holds numbers other than counts.
         """
         _expect_entries(state, None)
         parts, own = dict(state), self._settings() | {"by": None}
@@ -453,7 +453,7 @@ class ContingencyAccumulator:
 
     @_locked
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles hold, by the names of arguments and of :meth:`state_dict`; gradients end here."""
+        """Content of copies and pickles, by the names of arguments and of :meth:`state_dict`; gradients end here."""
         options = {name: x for name, x in self._settings().items() if name != "by"}
         options |= {"item_dims": self._options.item_dims, "validate": self._options.validate}
         return {"options": {**options, "device": self._device and str(self._device)}, **_on_host(self.state_dict())}
@@ -472,7 +472,7 @@ class ContingencyAccumulator:
         return f"ContingencyAccumulator({sizes}, {shape}, device={str(self.device)!r})"
 
     def _settings(self) -> dict[str, Any]:
-        """What must be the same of accumulators that are summed; ``by`` None: it has no items."""
+        """The settings that accumulators must share to be summed; ``by`` None: this one has no items."""
         options = {name: getattr(self._options, name) for name in _SHARED}
         plain = {name: x.item() if getattr(x, "ndim", None) == 0 else x for name, x in options.items()}
         return {**plain, "batch_shape": (*self.batch_shape,), "by": self._has_groups, "weights": self._weights}
@@ -486,7 +486,7 @@ class ContingencyAccumulator:
             self.to(device)
 
 
-ContingencyAccumulator.__module__ = "torchclusteval"  # the name in pickles, which files may outlive
+ContingencyAccumulator.__module__ = "torchclusteval"  # the name in pickles: files may outlive the module's place
 
 _SHARED = ("num_classes", "num_clusters", "num_groups", "ignore_index", "noise_label", "noise", "absent_true",
            "absent_pred", "missing")  # fmt: skip
@@ -533,7 +533,7 @@ def _expect_entries(state: Any, names: Iterable[str] | None) -> None:
 
 
 def _checked_batch_shape(shape: Any) -> torch.Size:
-    """The shape of a batch of tables, which 64 bits can number."""
+    """The shape of a batch of tables; their number fits in 64 bits."""
     listed = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes))
     if not listed or not all(isinstance(n, int) and n >= 0 for n in shape):
         raise ValueError(f"batch_shape: expected sizes of at least 0; got {brief(shape)}")
@@ -543,7 +543,7 @@ def _checked_batch_shape(shape: Any) -> torch.Size:
 
 
 def _expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:
-    """Raise unless clusterings have the names that those of earlier chunks have."""
+    """Raise unless clusterings have the names of those in earlier chunks."""
     if None not in (names, so_far) and names != so_far:
         expected, got = (", ".join(map(str, x[:4])) + " ..." * (len(x) > 4) for x in (so_far or (), names or ()))
         raise ValueError(f"{argument}: expected the clusterings of earlier chunks, {expected}; got {got}")
@@ -559,7 +559,7 @@ def evaluate_stream(
     group: Any = None,
     **options: Any,
 ) -> Scores:
-    """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
+    """Score clusterings from labels in chunks; memory follows the tables, not the number of labels.
 
     Args:
         chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
@@ -583,7 +583,7 @@ def evaluate_stream(
     >>> tce.evaluate_stream(chunks, "purity")["purity"]
     tensor(0.7500, dtype=torch.float64)
     """
-    measures = list(measures) if isinstance(measures, Iterator) else measures  # which are read twice
+    measures = list(measures) if isinstance(measures, Iterator) else measures  # read twice
     with_zero_division(select(measures), zero_division)  # before any chunk is read: a misspelt name costs nothing
     check_chunk_size(chunk_size)
     single = isinstance(chunks, ContingencyTables) or getattr(chunks, "ndim", 1) == 0

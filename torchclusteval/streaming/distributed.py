@@ -19,7 +19,7 @@ from torchclusteval.common.formatting import brief
 
 T = TypeVar("T")
 
-_PATIENCE_S = 10.0  # for the other ranks to say that they wait in vain too
+_PATIENCE_S = 10.0  # for the other ranks to report that they wait in vain too
 _exchanges: Counter[str] = Counter()  # of each group, by this rank
 
 
@@ -47,9 +47,9 @@ def rank_and_size() -> tuple[int, int]:
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device]]:
-    """Join the processes that torchrun started, and leave them at the end; a group that exists is used and stays.
+    """Join the processes that torchrun started, and leave them at the end; an existing group is used and stays.
 
-    They wait for each other for 30 minutes, or as many as ``TORCHCLUSTEVAL_TIMEOUT`` in the environment says. Yields
+    They wait for each other for 30 minutes, or for ``TORCHCLUSTEVAL_TIMEOUT`` minutes, from the environment. Yields
     rank of this process, number of processes, and device of this one: ``"cuda"`` under torchrun is the rank's own.
     """
     if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
@@ -75,7 +75,7 @@ def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device
 
 @contextmanager
 def _exchange(group: Any) -> Iterator[None]:
-    """Name the ranks that do not come to an exchange, or leave it, where this one waits in vain."""
+    """When this rank waits in vain for an exchange, name the ranks that did not join it or left it."""
     ranks, own = dist.get_process_group_ranks(group or dist.group.WORLD), dist.get_rank()
     store, place = dist.distributed_c10d._get_default_store(), f"torchclusteval/{ranks}"
     _exchanges[place] += 1
@@ -167,7 +167,7 @@ def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
 
 
 def all_to_all(rows: Tensor, owner: Tensor, group: Any = None) -> Tensor:
-    """Send each row ``(n, k)`` to its ``owner``, ``(n,)`` places in the group; the rows that come to this rank."""
+    """Send each row ``(n, k)`` to its ``owner``, ``(n,)`` places in the group; returns the rows sent to this rank."""
     ranks, device = dist.get_world_size(group), _transfer_device(rows.device, group)
     sent = owner.bincount(minlength=ranks).to(device)
     received = torch.empty_like(sent)

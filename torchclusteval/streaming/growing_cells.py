@@ -1,7 +1,7 @@
-"""Tables whose rows and columns are not known beforehand: cells with the labels of their class and cluster.
+"""Tables with rows and columns unknown beforehand: cells with the labels of their class and cluster.
 
 Labels are int64 numbers, so that cells of different chunks, states and ranks can be joined and merged;
-:class:`LabelVocabulary` knows which labels the numbers stand for.
+:class:`LabelVocabulary` maps the numbers back to labels.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ _MAX_DENSE_CELLS = 1 << 22  # of all tables together
 
 @dataclass(frozen=True, eq=False)
 class LabelledCells:
-    """Cells of a batch of tables by the labels of their class and cluster; a cell may come several times."""
+    """Cells of a batch of tables by the labels of their class and cluster; a cell may occur several times."""
 
     keys: Tensor  # (Z,) int64, (number of the table * R + place in classes) * C + place in clusters
     counts: Tensor  # (Z,) int64 or float64
-    classes: Tensor  # (R,) int64, those of the cells
+    classes: Tensor  # (R,) int64, the class labels of the cells
     clusters: Tensor  # (C,) likewise
 
     @classmethod
@@ -53,7 +53,7 @@ class LabelledCells:
         return table, above - table * len(self.classes), self.keys - above * len(self.clusters)
 
     def _keys_among(self, classes: Tensor, clusters: Tensor) -> Tensor:
-        """The keys where the ascending labels are these."""
+        """The keys with places among these ascending labels instead."""
         if torch.equal(classes, self.classes) and torch.equal(clusters, self.clusters):
             return self.keys
         table, row, column = self.places
@@ -155,7 +155,7 @@ def _nonzero(classes: Tensor, clusters: Tensor, counts: Tensor) -> LabelledCells
 
 @dataclass(eq=False)
 class GrowingCells:
-    """All cells so far: dense counts of few labels, merged cells, and parts that wait until they outgrow a quarter."""
+    """All cells so far: dense counts of few labels, merged cells, and parts, merged on outgrowing a quarter."""
 
     table: LabelledCells
     waiting: list[LabelledCells] = field(default_factory=list)
@@ -183,7 +183,7 @@ class GrowingCells:
         """The sums of equal cells, sorted."""
         self._add_dense_cells()
         if self.waiting:
-            # The parts go before equal cells are merged, which takes memory; if that fails, no cell is lost.
+            # Merging equal cells takes memory, so the parts go first; if merging fails, no cell is lost.
             self.waiting = [LabelledCells.join([self.table, *self.waiting])]
             self.table = LabelledCells.empty(self.table.counts.dtype, self.table.counts.device)
             self.table, self.waiting = self.waiting[0].merged(), []

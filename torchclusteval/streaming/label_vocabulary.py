@@ -18,13 +18,13 @@ from torchclusteval.streaming.growing_cells import distinct
 
 @dataclass(eq=False)
 class LabelVocabulary:
-    """The labels of one side as int64 numbers: integers stand for themselves, strings are numbered as they come."""
+    """The labels of one side as int64 numbers: integers stand for themselves, strings are numbered on arrival."""
 
-    argument: str  # named in errors
+    argument: str  # its name in errors
     size: int | None = None  # if given, labels are codes, and codes are the numbers
     last: Any = None  # the label of counted noise, or of items without a group
     absent: AbsentGroup | None = None  # the group of ``last`` among given codes
-    void: Any = None  # the label of ignored items that are counted
+    void: Any = None  # the label of counted ignored items
     kind: LabelKind | None = None  # None before the first label
     tokens: Vocabulary = field(default_factory=Vocabulary)  # of strings
 
@@ -61,7 +61,7 @@ class LabelVocabulary:
         return found
 
     def number_of_last(self) -> int | None:
-        """The number of the label that comes last; None where no label is equal to it."""
+        """The number of the last label; None where no label is equal to it."""
         if self.last is None:
             return None
         if self.size is not None:
@@ -93,7 +93,7 @@ class LabelVocabulary:
         return torch.from_numpy(self.tokens.numbers_of(tokens)) if kind == "text" else None
 
     def number_ids(self, kind: LabelKind | None, ids: Sequence[Any]) -> Tensor:
-        """The number of each id of a group, ``(G,)``: ids of any kind are numbered as they come."""
+        """The number of each id of a group, ``(G,)``: ids of any kind are numbered in order of arrival."""
         if len(ids) and kind is not None:
             self._expect(kind)
         return torch.from_numpy(self.tokens.numbers_of([int(x) if isinstance(x, bool) else x for x in ids]))
@@ -123,7 +123,7 @@ class LabelVocabulary:
     def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None, Tensor]:
         """Put different numbers in the order of labels; the last label and the void come after all others.
 
-        These are the place of each, how many places the others have, their labels, and which is the last label.
+        Returns the place of each, the number of places of the others, their labels, and which label is last.
         """
         last = self.number_of_last()
         stays = self.absent is not None and self.absent.stays

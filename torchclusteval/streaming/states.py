@@ -30,7 +30,7 @@ from torchclusteval.tables import ContingencyTables
 
 Absent = tuple[AbsentGroup | None, AbsentGroup | None]
 _SENT_CELLS = 1 << 21  # cells of a rank that travel at a time
-_ODD = -7046029254386353131  # 2^64 over the golden ratio, which spreads the keys of cells
+_ODD = -7046029254386353131  # 2^64 over the golden ratio, to spread the keys of cells
 
 
 class FixedState:
@@ -52,7 +52,7 @@ class FixedState:
         tables = torch.Size((*batch_shape, *(() if options.num_groups is None else (options.num_groups,))))
         with _explain_too_large(tables, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*tables, *sizes))
-            # Excluded items are counted in one more cell than the tables have.
+            # One extra cell counts the excluded items.
             self.flat = torch.zeros(self.shape.numel() + 1, dtype=dtype, device=device)
             self.n_considered = torch.zeros(tables, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
@@ -77,7 +77,7 @@ class FixedState:
         self.n_considered = self.n_considered + considered
 
     def _with_noise_column(self, pair: EncodedPair) -> EncodedPair:
-        """A pair for these tables, also if its labels have a type that no noise label can have."""
+        """A pair for these tables, even if the type of its labels cannot hold the noise label."""
         same = pair.pred.size == self.shape[-1]
         return pair if same else replace(pair, pred=replace(pair.pred, size=self.shape[-1]))
 
@@ -216,7 +216,7 @@ class GrowingState:
         self._considered = self._considered.index_add(0, numbers, by_group)
 
     def expect_kinds_of(self, other: "GrowingState") -> None:
-        """Take the labels that another state takes, and no others."""
+        """Accept the same labels as another state, and no others."""
         for side, its in zip(self._sides, other._sides, strict=True):
             side.update(its.kind, [])
 
@@ -264,7 +264,7 @@ class GrowingState:
 
     @on_one_thread
     def spread(self, group: Any) -> ContingencyTables:
-        """The tables of all ranks, each of whose cells one rank holds: which one a hash of its labels says."""
+        """The tables of all ranks, with each cell on one rank, chosen by a hash of its labels."""
         if self._groups is not None or self._options.noise == "singletons":
             got = "groups of items (by)" if self._groups is not None else "noise='singletons'"
             raise ValueError(f"group: expected tables whose cells can be spread; got {got} (see all_reduce)")
@@ -278,7 +278,7 @@ class GrowingState:
         ]
         classes, clusters = (_union_of_ranks(x, group) for x in own)
         last, zero = torch.tensor([self._size - 1]), torch.tensor([0])
-        cell_keys(last, zero, zero, (len(classes), len(clusters)))  # which all ranks refuse where they are too many
+        cell_keys(last, zero, zero, (len(classes), len(clusters)))  # all ranks raise if they are too many
         joint.cells = GrowingCells(
             replace(LabelledCells.empty(cells.counts.dtype, self.device), classes=classes, clusters=clusters)
         )
@@ -408,7 +408,7 @@ class GrowingState:
         loaded = LabelledCells.unpack(cells.to(self.device), self._considered.dtype)
         for side, labels in zip(self._sides, (loaded.classes, loaded.clusters), strict=True):
             if side.kind != "integer" or side.size is not None:
-                side.rank(labels)  # which refuses those that the side cannot have
+                side.rank(labels)  # raises on labels that the side cannot have
         self.cells.add(loaded)
         self._considered = state["considered"].to(self.device, copy=True).reshape(self._considered.shape)
 
@@ -417,12 +417,12 @@ State = FixedState | GrowingState
 
 
 def _owners(numbers: Tensor, ranks: int) -> Tensor:
-    """The place among the ranks of the one that is in charge of each number."""
+    """For each number, the place of the responsible rank among the ranks."""
     return (numbers * _ODD).bitwise_right_shift(32).remainder(ranks)
 
 
 def _union_of_ranks(labels: Tensor, group: Any) -> Tensor:
-    """The labels of all ranks, ascending; each rank holds its own and these, but not those of every other."""
+    """The labels of all ranks, ascending; no rank holds more than its own labels and these."""
     ranks = len(distributed.group_ranks(group) or ())
     share = distributed.all_to_all(labels[:, None], _owners(labels, ranks), group).unique()
     return torch.cat(distributed.all_gather_ragged(share[:, None], group)).reshape(-1).sort().values

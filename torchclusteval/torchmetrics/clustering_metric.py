@@ -27,9 +27,9 @@ from torchmetrics.utilities.exceptions import TorchMetricsUserError  # noqa: E40
 from torchmetrics.utilities.prints import rank_zero_warn  # noqa: E402
 
 _USUAL = ("v_measure", "adjusted_rand", "nmi")
-_MAX_WAITING_CELLS = 1024  # cells that may always wait before equal ones are merged; few, as ``forward`` copies them
+_MAX_WAITING_CELLS = 1024  # the least cells to wait before equal ones are merged; few, as ``forward`` copies them
 _MAX_WAITING_PARTS = 64
-_WORDS = {  # of errors: what they name as the user of a metric object knows it
+_WORDS = {  # in errors: the names that users of a metric object know
     "labels_pred": "preds",
     "labels_true": "target",
     "; soft counts: from_probabilities, update_soft": "",
@@ -80,7 +80,7 @@ class ClusteringMetric(Metric):
 
     counts: Tensor  # (R, C) int64, with sizes
     cells: list[Tensor]  # (Z, 3) int64 each, without
-    items: Tensor  # (2,) int64: items so far, and those that no option excluded
+    items: Tensor  # (2,) int64: items so far, and those not excluded by an option
     options: Tensor  # (32,) uint8
 
     _options: dict[str, Any]
@@ -102,7 +102,7 @@ class ClusteringMetric(Metric):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        measures = tuple(measures) if isinstance(measures, Iterator) else measures  # which are read twice
+        measures = tuple(measures) if isinstance(measures, Iterator) else measures  # read twice
         self.measures = tuple(select(measures))
         self._selection = measures if measures is None or isinstance(measures, (str, Measure)) else tuple(measures)
         self._options = {
@@ -161,7 +161,7 @@ class ClusteringMetric(Metric):
 
         Raises:
             ValueError: they are not integer tensors of the same length.
-            TorchMetricsUserError: the metric is synchronised, so that the batch would be lost.
+            TorchMetricsUserError: the metric is synchronised and would lose the batch.
         """
         if self._is_synced:
             raise TorchMetricsUserError("update: expected a metric that is not synchronised; call unsync first")
@@ -219,11 +219,11 @@ class ClusteringMetric(Metric):
 
     @property
     def coverage(self) -> Tensor:
-        """Share of the items so far on this rank that is in the table; nan without items."""
+        """Share of the items so far on this rank in the table; nan without items."""
         return self.tables().coverage
 
     def _warn_of_excluded(self) -> None:
-        """Warn once of labels outside the codes, other than in every ``forward``."""
+        """Warn of labels outside the codes, once and not in every ``forward``."""
         codes = any(self._options[name] is not None for name in ("num_classes", "num_clusters"))
         if self._has_warned or not codes or self._enable_grad:
             return
@@ -247,7 +247,7 @@ class ClusteringMetric(Metric):
 
     @torch.jit.unused
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch and return its values; a batch that is refused changes nothing."""
+        """Add a batch and return its values; a refused batch changes nothing."""
         flags = ("_update_count", "_is_synced", "_should_unsync", "_to_sync", "_enable_grad", "compute_on_cpu")
         kept = {name: getattr(self, name) for name in (*self._defaults, *flags)}
         try:
@@ -277,14 +277,14 @@ class ClusteringMetric(Metric):
         self._computed = None
 
     def persistent(self, mode: bool = False) -> None:
-        """Whether states are part of ``state_dict``; the options are not, which every metric is made with."""
+        """Whether states are part of ``state_dict``; the options are not, as every metric is made with them."""
         super().persistent(mode)
         self._persistent["options"] = False
 
     def reset(self) -> None:
         """Forget everything."""
         if not self._sized:
-            self.cells = []  # torchmetrics empties the list itself, which others may have kept
+            self.cells = []  # a new list: torchmetrics empties the old one in place, and others may have kept it
         super().reset()
         if not self._sized:
             self.cells = self._no_cells()
@@ -352,7 +352,7 @@ class ClusteringMetric(Metric):
             self.cells = self._compacted(self.cells)
 
     def _compacted(self, cells: list[Tensor]) -> list[Tensor]:
-        """All parts merged once the later ones outgrow the first, which is merged."""
+        """All parts, merged once the later ones outgrow the first, already merged part."""
         first, *waiting = cells
         if len(waiting) > _MAX_WAITING_PARTS or sum(map(len, waiting)) > max(_MAX_WAITING_CELLS, len(first)):
             merged = LabelledCells.unpack(_of_table_0(cells, first.device), torch.int64).merged()
@@ -361,7 +361,7 @@ class ClusteringMetric(Metric):
 
 
 def _parts(cells: Tensor | list[Tensor]) -> list[Tensor]:
-    """The parts of a list state, also one that torchmetrics has joined, or that had no part."""
+    """The parts of a list state, even if torchmetrics has joined them or there were none."""
     return [part for part in (cells if isinstance(cells, list) else [cells]) if getattr(part, "ndim", 2) == 2]
 
 

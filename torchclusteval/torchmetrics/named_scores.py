@@ -23,7 +23,7 @@ class _Value(Tensor):
     """A result that ``torch.quantile`` and ``torch.allclose`` take together with a tensor of any float type.
 
     ``BootStrapper(metric, quantile=torch.tensor([0.05, 0.95]))`` takes quantiles of a stack of results, and tests
-    compare results with ``torch.tensor(1.0)``. Everything else that is computed from one is a plain tensor, and so are
+    compare results with ``torch.tensor(1.0)``. All other results computed from one are plain tensors, and so are
     copies and pickles.
     """
 
@@ -36,7 +36,7 @@ class _Value(Tensor):
                 values = [_as_float64(x) for x in values]
                 kwargs.update({name: _as_float64(kwargs[name]) for name in ("input", "q", "other") if name in kwargs})
             result = func(*values, **kwargs)
-            same = func in (Tensor.clone, Tensor.squeeze, torch.stack)  # on its way from ``compute`` into a quantile
+            same = func in (Tensor.clone, Tensor.squeeze, torch.stack)  # steps from ``compute`` to a quantile
             return result.as_subclass(cls) if same else result
 
 
