@@ -46,7 +46,7 @@ class ContingencyTables:
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
-        validate: check for negative, infinite and missing values, and refuse anything but counts (this synchronises with
+        validate: check for negative, infinite and missing values, and refuse all but counts (this synchronises with
             the device): totals in the last row and column, as sums of the others or under a name such as All or
             Total, and proportions of rows or columns, in percent too. False: such numbers are meant. Measures of the
             number of items, such as those of pairs, refuse tables that sum to 1, as of ``crosstab(normalize=True)``;

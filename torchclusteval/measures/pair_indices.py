@@ -99,7 +99,7 @@ def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
 
 @pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963")
 def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
-    """Geometric mean of Fowlkes-Mallows and the same over pairs apart.
+    """Fowlkes-Mallows times the same over pairs apart.
 
         SS DD / sqrt((SS + SD)(SS + DS)(SD + DD)(DS + DD))
 

@@ -17,7 +17,7 @@ BLOCK = 128  # cells that a program works on at a time
 
 
 def start(out: Tensor, class_sizes: Tensor, cluster_sizes: Tensor) -> None:
-    """Write parts of expected information; see ``expected_by_torch`` in ``measures.expected_mutual_info``."""
+    """Write parts of expected information; see ``expected_by_torch`` in ``measures.expected_on_device``."""
     (size, parts), rows, columns = out.shape, class_sizes.shape[1], cluster_sizes.shape[1]
     if size:
         blocks = triton.cdiv(triton.cdiv(rows * columns, BLOCK), parts)
