@@ -13,8 +13,8 @@ from torchclusteval.scoring.scores import leading
 def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> Callable[..., Any]:
     """A scorer for ``scoring=`` of scikit-learn's ``GridSearchCV``, ``cross_validate`` and ``cross_val_score``.
 
-    It compares ``estimator.predict(X)`` with the classes ``y``. Higher is better: measures with lower values for
-    better change their sign.
+    It compares ``estimator.predict(X)`` with the classes ``y``. Higher is better: a measure of which lower values
+    are better changes its sign.
 
     Args:
         measures: a measure, by name, alias or record; several of these; None: the headline measures.
