@@ -133,13 +133,11 @@ class ContingencyTables:
         return cls._count(labels_true, labels_pred, LabelOptions.of(options))
 
     @classmethod
-    def _count(
-        cls, labels_true: Any, labels_pred: Any, options: LabelOptions, guess: bool = True
-    ) -> "ContingencyTables":
+    def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        guess = guess and options.by is None and options.layout != "sparse"
+        guess = options.by is None and options.layout != "sparse"
         pair = encode(labels_true, labels_pred, options, margins=True, void=True, guess=guess)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
@@ -148,11 +146,12 @@ class ContingencyTables:
             parts, packed = count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
             sizes = (True, True) if packed else sizes
         else:
-            layout = dispatch.resolve_layout(options.layout, pair, may_sync=options.validate)
             try:
-                cells = dispatch.count_dense(pair) if layout == "dense" else dispatch.count_sparse(pair)
+                cells = dispatch.count(pair, options.layout, may_sync=options.validate)
             except GuessedWrongError:
-                return cls._count(labels_true, labels_pred, options, guess=False)
+                assert pair.exactly is not None
+                pair = pair.exactly()
+                cells = dispatch.count(pair, options.layout, may_sync=options.validate)
             parts = separate(cells, pair)
         return cls._of(parts)._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 

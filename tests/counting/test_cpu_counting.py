@@ -217,3 +217,10 @@ def test_dense_tables_stop_where_memory_would() -> None:
     assert fits_dense(2 * 10**6, 1000, 10**6)
     assert not fits_dense(2 * 10**6 + 2, 2, 10**6)
     assert not fits_dense(400 * 10**6, 1, 10**8)  # a table of 3.2 GB, unless it is asked for
+
+
+def test_labels_that_can_be_read_once_are_counted_after_a_wrong_guess() -> None:
+    n = 1 << 18
+    tables = ContingencyTables.from_labels((90 if i == n - 1 else i % 3 for i in range(n)), (i % 2 for i in range(n)))
+    assert tables.n_items == n
+    assert tables.counts[-1].tolist() == [0, 1]

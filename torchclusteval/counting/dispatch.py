@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import DenseCells, SparseCells
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import MAX_CELLS, explain_out_of_memory, retain_freed_memory
 from torchclusteval.common.threads import on_one_thread
@@ -20,6 +20,11 @@ _MAX_AUTO_DENSE_CELLS = 1 << 27  # a table with more cells (1 GB) is dense only 
 
 # Torch operations on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet.
 _CUDA_KERNELS = (("privatized", cuda.MAX_PRIVATE_COUNTERS, 1 << 16), ("scatter", math.inf, 0))
+
+
+def count(pair: EncodedPair, layout: str, *, may_sync: bool) -> Cells:
+    """The cells in the layout that :func:`resolve_layout` gives."""
+    return count_dense(pair) if resolve_layout(layout, pair, may_sync=may_sync) == "dense" else count_sparse(pair)
 
 
 def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal["dense", "sparse"]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.integers import IntegerLabels, check_codes
 from torchclusteval.labels.keeping import all_of, count_considered, keep_items, negate
 from torchclusteval.labels.options import DEFAULTS, LabelOptions
-from torchclusteval.labels.reading import read
+from torchclusteval.labels.reading import LabelPair, read
 from torchclusteval.labels.sources import Names
 
 _SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
@@ -78,6 +79,7 @@ class EncodedPair:
     has_void: bool = False  # whether the last class is that of ignored items, counted for their clusters alone
     user_mask: Tensor | None = None  # (*some_batch, N) bool: items that the user's mask includes; None: all
     indexes: tuple[tuple[str, Any], ...] = ()  # of pandas objects, by argument
+    exactly: "Callable[[], EncodedPair] | None" = None  # makes the pair without a guess, from what was read
 
     @property
     def device(self) -> torch.device:
@@ -100,7 +102,11 @@ def encode(
     With ``void`` too, so do ignored items, of the class after the last one, where items can be without a cluster.
     With ``guess``, the range of many labels may be that of a sample: counting then checks that all are in range.
     """
-    pair = read(labels_true, labels_pred, options)
+    return _encoded(read(labels_true, labels_pred, options), options, margins, void, guess)
+
+
+@on_one_thread
+def _encoded(pair: LabelPair, options: LabelOptions, margins: bool, void: bool, guess: bool) -> EncodedPair:
     kept = keep_items(pair, options, margins=margins, void=void)
     classes = _Side(pair.true, options.num_classes, kept.absent_true, "labels_true", "num_classes", "absent_true")
     clusters = _Side(pair.pred, options.num_clusters, kept.absent_pred, "labels_pred", "num_clusters", "absent_pred")
@@ -146,6 +152,7 @@ def encode(
         has_void=kept.void is not None,
         user_mask=pair.mask,
         indexes=tuple(pair.indexes),
+        exactly=partial(_encoded, pair, options, margins, void, False) if guessed else None,
     )
 
 
