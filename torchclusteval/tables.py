@@ -166,7 +166,9 @@ class ContingencyTables:
                 CPU. Unchecked, a nan or a negative value makes every measure of its table nan.
 
         Returns:
-            Float64 tables, ``(*batch, R, C)``.
+            Float64 tables, ``(*batch, R, C)``. An item weighs the product of its two sums, 1 for probabilities;
+            other sums are taken. Measures of pairs read the mass of a cell as items: of few soft items they are
+            below their mean over labels drawn from the probabilities.
 
         Raises:
             ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.

@@ -1,5 +1,6 @@
 """Tables to 2^52 items, of extreme skew, near independence and near identity, within 1e-9 of 50 digits."""
 
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import torchclusteval as tce
 from tests.support.billions import Table, entropy, exact_codes, itself, numbers, pairs, ratio
 from tests.support.reference import estimated_log_tables
 from tests.support.strategies import LAYOUTS, in_layout
-from torchclusteval import MEASURES
+from torchclusteval import MEASURES, ContingencyTables
 
 
 def outer(classes: list[int], clusters: list[int], scale: int) -> Table:
@@ -150,3 +151,13 @@ def test_independent_sides_have_exactly_no_association() -> None:
     tables = tce.ContingencyTables(torch.outer(torch.tensor([7, 11, 13]), torch.tensor([2, 3, 5])) * 10**6)
     for name in ("chi_squared", "cramers_v", "tschuprows_t"):
         assert MEASURES[name](tables).item() == 0.0
+
+
+@pytest.mark.parametrize("cells", [[2**53, 1, 1, 1], [2**53 - 2, 1, 1, 1], [2**56 + 1, 3, 5, 7]])
+def test_pairs_of_more_items_than_float64_tells_apart(cells: list[int]) -> None:
+    a, b, c, d = cells
+    joined, wanted, both = (sum(x * (x - 1) for x in some) for some in ((a + c, b + d), (a + b, c + d), cells))
+    by_chance = Fraction(joined * wanted, sum(cells) * (sum(cells) - 1))
+    exact = float((both - by_chance) / (Fraction(joined + wanted, 2) - by_chance))
+    for layout in (ContingencyTables([[a, b], [c, d]]), ContingencyTables([[a, b], [c, d]]).to_sparse()):
+        assert tce.evaluate_tables(layout, "ari")["ari"].item() == pytest.approx(exact, rel=1e-14)

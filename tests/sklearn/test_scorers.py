@@ -67,6 +67,8 @@ def test_grid_search(data: Any) -> None:
 def test_mistakes(data: Any) -> None:
     with pytest.raises(ValueError, match=r"arii.*did you mean"):
         scorer("arii")
+    with pytest.raises(ValueError, match="measures: expected at least one measure; got none"):
+        scorer([])
     with pytest.raises(ValueError, match="measures: mutual_information"):
         scorer(tce.Measure("mutual_information", "entropy", tce.measures.mutual_information, (0.0, 9.0), better=None))
     with pytest.raises(ValueError, match="labels_true: expected"):

@@ -11,14 +11,19 @@ MAX_SQUARED = 3_037_000_499  # the square of so many items fits in int64
 
 
 def pairs_of(cell: CellQuantities, n_items: Tensor) -> PairCounts:
-    """Of any tables: products of exact differences neither overflow nor cancel."""
-    of_other_classes = n_items.double().unsqueeze(-1) - cell.class_sizes_f64
+    """Of any tables: products of exact differences, of integers in int64, neither overflow nor cancel."""
+    of_other_classes = n_items.unsqueeze(-1) - cell.class_sizes
+
+    def rest(cell: CellQuantities) -> Tensor:
+        """Items of the cell's cluster in other classes."""
+        return cell.at_clusters(cell.cluster_sizes) - cell.count
+
     ordered = reductions.sums(
         cell,
         lambda cell: cell.squares - cell.n,
-        lambda cell: cell.n * cell.rest_of_cluster,
-        lambda cell: cell.n * cell.rest_of_class,
-        lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster),
+        lambda cell: cell.n * rest(cell).double(),
+        lambda cell: cell.n * (cell.at_classes(cell.class_sizes) - cell.count).double(),
+        lambda cell: cell.n * (cell.at_classes(of_other_classes) - rest(cell)).double(),
     )
     return PairCounts(*(x * 0.5 for x in ordered))
 

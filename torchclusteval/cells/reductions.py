@@ -70,7 +70,7 @@ def _fold_blocks(cell: CellQuantities, quantities: Sequence[CellQuantity], fold:
     """Fold each quantity into ``(*batch, groups)`` zeros, block by block."""
     totals: list[Tensor] = []
     for block, cells in cell.cells.blocks(_BLOCK_CELLS):
-        part = CellQuantities(cells, cell.class_sizes_f64, cell.cluster_sizes_f64, block)
+        part = CellQuantities(cells, cell.class_sizes, cell.cluster_sizes, block)
         values = [quantity(part) for quantity in quantities]
         totals = totals or [x.new_zeros(*cells.batch_shape, groups) for x in values]
         for total, x in zip(totals, values, strict=True):

@@ -84,8 +84,9 @@ def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
         if index is None or len(index) != n or any(index is other or index.equals(other) for _, other in known):
             continue  # of another length, shapes do not fit
         for first, reference in known:
-            remedy = f"{name}.reindex({first}.index) puts them in order, .to_numpy() takes them by position"
-            expected = f"{name}: expected the index of {first}"
+            order = f"{name}.reindex({first}.index) puts them" if name != first else "reindex puts one"
+            remedy = f"{order} in order, .to_numpy() takes them by position"
+            expected = f"{name}: expected " + (f"the index of {first}" if name != first else "one index for all")
             alike = index.nlevels == reference.nlevels
             if alike and bool(index.isin(reference).all()) and bool(reference.isin(index).all()):
                 raise ValueError(f"{expected}; got the same labels in another order ({remedy})")

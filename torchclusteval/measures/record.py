@@ -127,7 +127,7 @@ class Measure:
         function: Any = self.function
         while isinstance(function, partial):
             function = function.func
-        own = getattr(function, "__module__", "").startswith("torchclusteval.")  # minds types itself
+        own = str(getattr(function, "__module__", "")).startswith("torchclusteval.")  # minds types itself
         object.__setattr__(self, "_is_own", own)
 
     def __hash__(self) -> int:  # of equal records too, and quick

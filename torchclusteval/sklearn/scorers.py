@@ -41,6 +41,8 @@ def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> 
         found = name if isinstance(name, Measure) else find_measure(name)
         sign = "neg_" if leading([found], f"measures: {found.name}").better == "lower" else ""
         chosen[sign + (found.name if isinstance(name, Measure) else name)] = found
+    if not chosen:
+        raise ValueError("measures: expected at least one measure; got none")
     return partial(_score, chosen=chosen, single=single)
 
 
