@@ -224,6 +224,10 @@ def listed(labels: LabelSource) -> tuple[list[Label], np.ndarray]:
 
 def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[np.ndarray | None]:
     """The rows of each file in the order of the joined items; None: as they are."""
+    without = next((table for table in tables if table.row_names is None), None)
+    if asked.id_column is not None and asked.join == "names" and without is not None and len(without.names) > 1:
+        got = f"{shown(without.names)} (--join position ignores names)"
+        raise ValueError(f"{without.path}: --id: expected a column {asked.id_column!r} in each file; got {got}")
     lengths = [len(part[0]) for part in columns]
     named = [place for place, part in enumerate(columns) if part[-1].title == ""]
     for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
