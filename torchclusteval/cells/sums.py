@@ -28,11 +28,11 @@ CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
 FACTS = ("empty", "identical", "is_fixed")
 SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
-VALUES = (
-    *("n_items_f64", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
+SUMS_OF_NATS = (
     *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
     *("precisions", "recalls", "sum_of_f", "weighted_f"),
 )
+VALUES = ("n_items_f64", *PairCounts._fields, *SUMS_OF_PAIRS, *SUMS_OF_NATS)
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -101,6 +101,7 @@ def sums_on_host(cell: CellQuantities, items: int | None, only_pairs: bool) -> d
         whole = {
             "n_classes": np.count_nonzero(classes),
             "n_clusters": np.count_nonzero(clusters),
+            "largest_groups": np.maximum.reduce(classes) + np.maximum.reduce(clusters),
             "majority_of_classes": np.add.reduce(np.maximum.reduce(count, 1)),
             "majority_of_clusters": np.add.reduce(np.maximum.reduce(count, 0)),
         }
@@ -113,12 +114,10 @@ def _sums_of_pairs(items: int, both: int, of_classes: int, of_clusters: int) -> 
     """From the sums of the squares of the cells and of the sizes, by exact integers."""
     ss, sd, ds = (both - items) / 2, (of_clusters - both) / 2, (of_classes - both) / 2
     dd = (items * items - of_clusters - of_classes + both) / 2
-    return {
-        "n_items_f64": float(items),
-        **{"ss": ss, "sd": sd, "ds": ds, "dd": dd, "joined": ss + sd, "wanted": ss + ds, "separated": ds + dd},
-        **{"unwanted": sd + dd, "alike": ss + dd, "different": sd + ds, "every": (ss + sd) + (ds + dd)},
-        "determinant": ss * dd - sd * ds,
-    }
+    joined, separated = ss + sd, ds + dd
+    sums = joined, ss + ds, separated, sd + dd, ss + dd, sd + ds, joined + separated, ss * dd - sd * ds
+    names = "n_items_f64", *PairCounts._fields, *SUMS_OF_PAIRS
+    return dict(zip(names, (float(items), ss, sd, ds, dd, *sums), strict=True))
 
 
 def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> dict[str, float]:
@@ -131,26 +130,25 @@ def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> 
     np.subtract(table[:, -1:], table, out=logs[1])
     logs /= nonzero
     torch.from_numpy(logs).log1p_()  # log(c / n), next to it log(N / r), and log(r / n), below it log(N / c)
-    nats, cells, by_class = logs * table, np.empty((5, *n.shape)), np.empty((3, len(r)))
-    cells[:2] = nats[:, :-1, :-1]
+    terms, cells, by_class = logs * table, np.empty((5, *n.shape)), np.empty((3, len(r)))
+    cells[:2] = terms[:, :-1, :-1]
     np.multiply(n, logs[0, :-1, -1:] - logs[0, :-1, :-1], out=cells[2])
     np.divide(n * n, nonzero[-1, :-1], out=cells[3])
     np.divide(n * n, nonzero[:-1, -1:], out=cells[4])
-    by_class[0] = nats[0, :-1, -1]
+    by_class[0] = terms[0, :-1, -1]
     np.multiply(np.maximum.reduce(n / (r[:, None] + nonzero[-1, :-1]), 1), 2, out=by_class[1])
     np.multiply(by_class[1], r, out=by_class[2])
     *of_cells, precisions, recalls = torch.from_numpy(cells.reshape(5, -1)).sum(-1).tolist()
     of_classes, best, weighted = torch.from_numpy(by_class).sum(-1).tolist()
-    of_clusters = torch.from_numpy(nats[1, -1, :-1]).sum().item() / items
+    of_clusters = torch.from_numpy(terms[1, -1, :-1]).sum().item() / items
     given_clusters, given_classes, shared = (x / items for x in of_cells)
     of_classes /= items
-    return {
-        **{"of_classes": of_classes, "of_clusters": of_clusters, "joint": of_classes + given_classes},
-        **{"classes_given_clusters": given_clusters, "clusters_given_classes": given_classes},
-        **{"variation": given_clusters + given_classes, "precisions": precisions, "recalls": recalls},
-        **{"sum_of_f": best, "weighted_f": weighted},
-        **({"shared": shared} if shared >= CANCELLED else {}),
-    }
+    joint, variation = of_classes + given_classes, given_clusters + given_classes
+    nats = of_classes, of_clusters, given_clusters, given_classes, shared, joint, variation
+    found = dict(zip(SUMS_OF_NATS, (*nats, precisions, recalls, best, weighted), strict=True))
+    if shared < CANCELLED:
+        del found["shared"]
+    return found
 
 
 class Independence(NamedTuple):

@@ -245,7 +245,7 @@ def _values_of(measures: Sequence[Measure], tables: ContingencyTables) -> Iterat
 def in_chunks(
     tables: ContingencyTables, values_of: Callable[[ContingencyTables], Iterable[Tensor]], chunk_size: int | None = None
 ) -> list[Tensor]:
-    """The values ``(*batch, ...)`` that a function has for tables, computed for a bounded number of tables at a time."""
+    """The values ``(*batch, ...)`` that a function has for tables, for a bounded number of tables at a time."""
     shape = tables.batch_shape
     size = shape.numel()
     step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
@@ -274,7 +274,7 @@ def _chunk_cells(device: torch.device) -> int:
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
     """The value of a measure, ``shape`` float64, or an error that names the measure if the shape differs."""
     value = measure.value(*arguments)
-    if not isinstance(value, Tensor) or value.shape != shape:
+    if not (type(value) is Tensor or isinstance(value, Tensor)) or value.shape != shape:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
     return value if value.dtype == torch.float64 else value.double()
@@ -436,12 +436,15 @@ class SumsOfGroups:
 def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: float | None) -> SumsOfGroups:
     functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
 
+    def sums_of(part: ContingencyTables) -> Iterator[Tensor]:
+        return (function(part) for function in functions)
+
     def facts(part: ContingencyTables) -> list[Tensor]:
         if measures[0].one_sided:
             return [identical(part), true_items(part) + pred_items(part)]
         return [part.identical, part.n_items]
 
-    *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
+    *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, sums_of), *facts(part)])
     return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items, zero_division)
 
 
