@@ -243,7 +243,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     path, page = tmp_path / "a.csv", str(tmp_path / "page.html")
     rows = ["x,1,1,1", "x,1,1,2", "y,2,2,3", "y,2,2,4", "z,1,2,5", "z,2,3,6"]
     path.write_text("\n".join(["t,a,b,id", *rows]) + "\n")
-    drawn = "--resamples: expected a number of draws, as groups are drawn; got classes"
+    drawn = "--resamples: expected a number, as groups are drawn; got classes"
     by = [str(path), "--truth", "t", "--by", "id", "--resamples", "classes"]
     assert drawn == error("difference", *by, "--against", "a")
     pytest.importorskip("matplotlib")

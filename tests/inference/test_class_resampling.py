@@ -156,7 +156,7 @@ def test_what_classes_do_not_give_is_refused() -> None:
     assert (
         tce.bootstrap(tables, ["mirkin", "ari"], 20, rng=0).settings["resampled"] == "items; classes for adjusted_rand"
     )
-    with pytest.raises(ValueError, match="method: expected None where classes are drawn"):
+    with pytest.raises(ValueError, match="method: expected None for draws of classes"):
         tce.bootstrap(tables, ["pair_f"], 20, method="bca", resample="classes")
     few = tce.ContingencyTables.from_labels(*entities(rng, 40, 3.0, 0.01))
     with pytest.warns(

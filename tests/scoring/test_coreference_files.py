@@ -55,10 +55,10 @@ BAD = {
     "no mention": (f"{BEGIN}x word\n{END}", r"line 2: expected mentions such as .*; got 'word'"),
     "a number": (f"{BEGIN}x 3\n{END}", r"line 2: expected mentions such as .*; got '3'"),
     "no end of a document": (f"{BEGIN}x -\n", r"line 2: expected #end document"),
-    "begin in a document": (f"{BEGIN}{BEGIN}", r"line 2: expected #end document before the next one"),
+    "begin in a document": (f"{BEGIN}{BEGIN}", r"line 2: expected #end document before the next document"),
     "end alone": (END, r"line 1: expected #begin document before"),
-    "twice": (f"{BEGIN}{END}{BEGIN}{END}", r"line 3: expected the name of another document; got '\(a\); part 000'"),
-    "no name": (f"#begin document\n{END}", r"line 1: expected the name of another document"),
+    "twice": (f"{BEGIN}{END}{BEGIN}{END}", r"line 3: expected a new document name; got '\(a\); part 000'"),
+    "no name": (f"#begin document\n{END}", r"line 1: expected a new document name"),
     "part": (f"{BEGIN}x (1[2/2])\n{END}", r"line 2: expected part 1/2 of a mention; got 2/2"),
     "parts": (f"{BEGIN}x (1[1/2])\n{END}", r"expected 2 parts of entity 1"),
     "two entities": (
@@ -218,7 +218,7 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
         (["--against", "x"], "--against: expected one of"),
         *(([f"--{x}", "2"], f"--{x}: expected a table of labels, not {key}; got 2") for x in OF_TABLES),
         (["--missing", "ignore"], "--missing: expected a table of labels"),
-        (["--resamples", "items"], "--resamples: expected a number of draws, as groups are drawn; got items"),
+        (["--resamples", "items"], "--resamples: expected a number, as groups are drawn; got items"),
         (["--measures", "ami"], "(--macro)"),
     ):
         assert message in error(*asked, *words)
@@ -286,7 +286,7 @@ def test_files_of_different_texts(tmp_path: Path, run: Any, error: Any) -> None:
     key = str(written(tmp_path, one))
     for text, message in [
         ("", "line 1: expected #begin document; got none in the file"),
-        (two, "expected documents of .*; got '\\(b\\)', which is not there"),
+        (two, "expected documents of .*; got others, such as '\\(b\\)'"),
         (one.replace(" x 0)", " x -\n x 0)"), "expected the tokens of .* in '\\(a\\); part 000'.* got 2 and 3"),
     ]:
         assert re.search(message, error("score-coreference", key, str(written(tmp_path, text, "response.conll"))))

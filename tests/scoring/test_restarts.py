@@ -50,7 +50,7 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     stream = tce.evaluate_stream([([0, 0, 1, 1, 2, 2], runs)], ["ari"], **noisy)
     for own in (scores, stream, scores.top(3)):
         assert sorted(own.distinct(runs[[*(own.clusterings or range(3))]]).to_pandas()["count"]) == [1, 2]
-    with pytest.raises(ValueError, match="noise: expected 'singletons', as of the scores; got 'cluster'"):
+    with pytest.raises(ValueError, match="noise: expected 'singletons', as in the scores; got 'cluster'"):
         scores.distinct(runs, noise="cluster")
     with pytest.raises(TypeError, match=r"ignore_index: expected one of the options mask, weights, noise_label"):
         scores.distinct(runs, ignore_index=0)

@@ -50,7 +50,7 @@ _SMALL = "an item drawn twice agrees with itself, which counts where clusters or
 _SMALL_MANY = f"{_SMALL} (resample='classes' draws classes, where these are a sample)"
 _SMALL_FEW = f"{_SMALL} (score more items, or by a measure that is not biased, such as adjusted_rand)"
 _LISTED = 5  # tables that a note names
-_GROWS = "grows with the number of items, of which a draw of classes has fewer (resample='items' draws as many)"
+_GROWS = "grows with the number of items, and a draw of classes has fewer items (resample='items' keeps the number)"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class BootstrapOptions:
         if self.resample is not None:
             check_choice(self.resample, "resample", (*UNITS, "groups"))
         if self.resample == "classes" and self.method is not None:
-            remedy = "None where classes are drawn (resample='items' draws items)"
+            remedy = "None for draws of classes (resample='items' draws items)"
             raise ValueError(f"method: expected {remedy}; got {self.method!r}")
 
     def settings_dict(self, drawn: str, units: Sequence[str] = ()) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Drawer:
             return {}
         growing = [measure for measure in kept if grows_with_items(measure)]
         if called := next((measure.name for measure in growing if chosen[measure]), None):
-            raise ValueError(f"measures: expected measures that draws of classes have; got {called!r}, which {_GROWS}")
+            raise ValueError(f"measures: expected measures that suit draws of classes; got {called!r}, which {_GROWS}")
         return {measure.name: _GROWS for measure in growing}
 
     def _fresh(self) -> torch.Generator:

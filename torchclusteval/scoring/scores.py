@@ -182,7 +182,7 @@ class Scores(Printed, ByName[Tensor]):
         for name in self.labelled.keys() & options.keys():
             if self.labelled[name] != options[name]:
                 own, got = brief(self.labelled[name]), brief(options[name])
-                raise ValueError(f"{name}: expected {own}, as of the scores; got {got}")
+                raise ValueError(f"{name}: expected {own}, as in the scores; got {got}")
         most = self.n_items if self.n_grouped is None else self.n_grouped  # with items that only one side groups
         given = self.labelled | options
         first = same_partitions(labels_pred, self.clusterings, (self.n_items, most), **given)
@@ -359,7 +359,7 @@ def leading(measures: Iterable[Measure], option: str) -> Measure:
     """The default measure for ranking: adjusted mutual information, or the first with a direction, or an error."""
     directed = {measure.name: measure for measure in measures if measure.better is not None}
     if not directed:
-        raise ValueError(f"{option}: expected a measure that says what is better (sort=, --sort); got none")
+        raise ValueError(f"{option}: expected a measure with a direction (sort=, --sort); got none")
     return directed.get("ami_arithmetic", next(iter(directed.values())))
 
 

@@ -591,7 +591,7 @@ def evaluate_stream(
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
     for name in ("by", "mask", "weights"):
         if name in options:
-            raise ValueError(f"{name}: expected in the chunks, as mappings of labels_true, labels_pred and {name}")
+            raise ValueError(f"{name}: expected in the chunks, as mappings with labels_true, labels_pred and {name}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     came = False
     with nullcontext() if group is None else raised_together(group):

@@ -101,7 +101,7 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
         read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
     if against not in read.names or len(read.names) < 2:
-        expected = "a response besides another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
+        expected = "another response to compare with" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
         raise ValueError(f"--against: expected {expected}; got {against!r}")
     place, tables = read.names.index(against), read.tables.to(device)
     others = [i for i in range(len(read.names)) if i != place]
@@ -141,14 +141,14 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
         if given is None:
             raise ValueError(f"{option}: expected a column of {arguments.files[0]}; got none")
     if arguments.macro and arguments.by is None:
-        raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
+        raise ValueError("--macro: expected --by COLUMN too, for the groups to average over; got none")
     asked = parse_selection(arguments)
     held, _ = hold_columns(asked, {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against})
     truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
     reference, *others = held
     others = [one for one in others if one is not reference]
     if not others:
-        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")
+        raise ValueError(f"--against: expected a clustering other than {arguments.against!r}; got none")
     given = given_labels(asked, [reference, *others], truth)
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
     by, grouped = groups_of(groups, asked, len(truth))

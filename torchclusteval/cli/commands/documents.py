@@ -38,7 +38,7 @@ def read_responses(files: Sequence[str], on_duplicate: str) -> Responses:
     path, *responses = files
     if not responses:
         remedy = "score-coreference key.conll response.conll; more responses give more rows"
-        raise ValueError(f"FILE: expected the key and one response of coreference; got 1 files ({remedy})")
+        raise ValueError(f"FILE: expected the key and one response of coreference; got one file ({remedy})")
     key = read_documents(path, on_duplicate)
     read = [read_documents(other, on_duplicate) for other in responses]
     for other, response in zip(responses, read, strict=True):
@@ -79,9 +79,9 @@ def _check_documents(key: Documents, response: Documents, files: list[str]) -> N
         counts = key[name].n_tokens, response[name].n_tokens
         if counts[0] != counts[1]:
             got = f"{counts[0]} and {counts[1]}"
-            raise ValueError(f"{files[1]}: expected the tokens of {files[0]} in {name!r}, as many as there; got {got}")
+            raise ValueError(f"{files[1]}: expected as many tokens in {name!r} as in {files[0]}; got {got}")
     if not key.keys() & response.keys():
-        got = f"{next(iter(response))!r}, which is not there"
+        got = f"others, such as {next(iter(response))!r}"
         raise ValueError(f"{files[1]}: expected documents of {files[0]}; got {got}")
     for lacking, side, other in ((files[1], key, response), (files[0], response, key)):
         alone = [name for name in side if name not in other]

@@ -51,7 +51,7 @@ def pick(known: Mapping[str, str], default: Sequence[str], columns: Sequence[str
     excluded = set(_match(known, exclude, "--exclude"))
     kept = [name for name in chosen if name not in excluded]
     if not kept:
-        raise ValueError("clusterings: expected at least one besides the truth; got none")
+        raise ValueError("clusterings: expected at least one other than the truth; got none")
     return kept
 
 
