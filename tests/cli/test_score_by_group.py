@@ -260,7 +260,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     # what is said of intervals is said of rows that --top hides too
     asked = [str(path), "--truth", "t", "--missing", "ignore", "--exclude", "id", "--measures", "ari", "--top", "1"]
     said = run("score", *asked, "--resamples", "classes", "--confidence-level", "0.9").err
-    assert "note: this is about all 2 clusterings, also those that --top leaves out" in said
+    assert "note: this is about all 2 clusterings, with and without --top" in said
 
 
 def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -282,4 +282,4 @@ def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys
         row = found[name, "big"]
         assert [row["v_measure_low"], row["v_measure_high"]] == pytest.approx([float(alone.low), float(alone.high)])
         assert row["v_measure_of_classes"] == (name == "split")
-    assert "classes are drawn of v_measure for 'split' in 'big', items of the others" in captured.err
+    assert "intervals of v_measure for 'split' in 'big' draw classes, the others items" in captured.err

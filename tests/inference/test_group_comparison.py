@@ -147,7 +147,7 @@ def test_what_is_refused() -> None:
     for other, message in (
         (ContingencyTables.from_labels(true, b), r"^tables_b: expected the groups of tables_a, the last batch dim"),
         (ContingencyTables.from_labels(true, b, by=by + 1), "^tables_b: expected the groups of tables_a in their"),
-        (ContingencyTables.from_labels(true, b, by=by, mask=torch.arange(27) != 20), "group 2 has others .*mask="),
+        (ContingencyTables.from_labels(true, b, by=by, mask=torch.arange(27) != 20), "got others in group 2 .mask="),
     ):
         with pytest.raises(ValueError, match=message):
             tce.paired_groups(tables, other, ["purity"])
@@ -190,7 +190,7 @@ def test_tables_of_another_truth_are_refused() -> None:
     assert tce.paired_groups(one, again, ["purity"])["purity"].difference == 0
     documents = [{"d1": {"e1": x, "e2": y}, "d2": {"e": {1}}} for x, y in (({1, 2}, {3}), ({3}, {1, 2}))]
     a, b = (ContingencyTables.from_documents(x, documents[0]) for x in documents)
-    with pytest.raises(ValueError, match="group 'd1' has others"):
+    with pytest.raises(ValueError, match="got others in group 'd1'"):
         tce.paired_groups(a, b, ["muc_f"])
     weights = 0.6 + torch.rand(600, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     true, runs, ids = torch.arange(600) % 3, torch.arange(600) % 7, torch.arange(600) // 300

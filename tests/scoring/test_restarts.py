@@ -146,7 +146,7 @@ def test_the_best() -> None:
         scores.top(1, within=[1, 2])
     with pytest.raises(ValueError, match="n: expected"):
         scores.top(0)
-    with pytest.raises(ValueError, match="expected a measure that says what is better"):
+    with pytest.raises(ValueError, match="expected a measure with a direction"):
         tce.evaluate(true, runs, ["joint_entropy"]).best()
     gone = tce.evaluate(true, torch.where(torch.arange(8)[:, None] == 1, -1, runs), ["ari"], noise_label=-1)
     assert (gone.top(8).clusterings or ())[-1] == 1  # nan comes last

@@ -347,7 +347,7 @@ class Scores(Printed, ByName[Tensor]):
         if self.listed and count > _MAX_ROWS:
             notes.append(f"{count - _MAX_ROWS} more rows: to_csv(path) and to_pandas() have them")
         if self.of_pairs:
-            notes.append("each against the others: itself is left out")
+            notes.append("each clustering against all others, without itself")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
         if of_partitions and bool((coverage < 1).any()):  # other measures count the items that one side lacks too
             least = "" if coverage.size == 1 else " at least"

@@ -115,6 +115,6 @@ def note_low_coverage(coverage: np.ndarray, measures: Iterable[str]) -> None:
     if least < _FEW and seen:
         share = f"{100 * least:.3g} % of the items are scored"
         print_note(
-            f"note: {share}; {seen[0]} and the like ignore the other items of a cluster, so they are too high if these "
-            "have a class that is not known (for a sample of classes: torchclusteval estimate)"
+            f"note: {share}; {seen[0]} and similar measures ignore the other items of a cluster, so they are too high "
+            "if those have unknown classes (for a sample of classes: torchclusteval estimate)"
         )

@@ -75,4 +75,4 @@ def _note_spellings(first: str, path: str, left: Collection[Hashable], right: Co
     )
     if twins := [(ours[number], theirs[number]) for number in ours if number in theirs]:
         example = f"{twins[0][0]!r} in {first} and {twins[0][1]!r} in {path}"
-        print_note(f"note: {len(twins)} items count twice, as names are compared letter by letter: {example}")
+        print_note(f"note: {len(twins)} items count twice, as their names differ: {example}")
