@@ -172,8 +172,8 @@ def test_files_of_different_layouts(files, run):
 def test_every_clustering_has_an_item_of_the_truth(files, error):
     (files / "other.tsv").write_text("A\tx\nB\tx\n")
     assert error("score-overlapping", "truth.tsv", "one.tsv", "other.tsv") == (
-        "other.tsv: expected items of truth.tsv; got no item in common: 'a', 'b' ... "
-        "against 'A', 'B' (the names must agree in every letter)"
+        "other.tsv: expected items of truth.tsv; got others, no item is in both: 'a', 'b' ... "
+        "against 'A', 'B' (names must agree in every letter)"
     )
 
 

@@ -61,8 +61,8 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
             read.append(read_memberships(path, layout=layout, header=arguments.header))
         disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
         if disjoint is not None:
-            remedy = "the names must agree in every letter"
-            raise ValueError(f"{path}: expected items of {arguments.files[0]}; got {disjoint} ({remedy})")
+            got = f"others, no item is in both: {disjoint.partition(': ')[2]} (names must agree in every letter)"
+            raise ValueError(f"{path}: expected items of {arguments.files[0]}; got {got}")
         _note_spellings(arguments.files[0], path, read[0].items or (), read[-1].items or ())
     return read
 
