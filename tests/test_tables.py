@@ -126,7 +126,7 @@ def test_counts_of_any_kind(counts, kind):
         ([1, 2], "at least 2 dimensions"),
         ([[1, -2]], r"got -2 at position \(0, 1\)"),
         ([[1.0, float("nan")]], r"got nan at position \(0, 1\)"),
-        ([["a"]], "expected numbers"),
+        ([["0,5"]], r"expected numbers; got text such as '0,5' \(a decimal comma\? write 0.5\)"),
         ([[1], [1, 2]], "rows of equal length"),
         (torch.zeros(2, 2, dtype=torch.complex64), "real numbers"),
         (None, "got NoneType"),

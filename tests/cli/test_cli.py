@@ -362,7 +362,7 @@ WRONG = {
     "no truth": (["score", "TABLE"], ["--truth: expected the column", "'truth', 'same', 'good'"]),
     "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
     "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
-    "nothing left": ([*SCORE, "--exclude", "*"], ["at least one other than the truth"]),
+    "nothing left": ([*SCORE, "--exclude", "*"], ["expected at least one column other than 'truth'; got none"]),
     "unknown measure": ([*SCORE, "--measures", "adjusted_rnd"], ["--measures:", "mean adjusted_rand"]),
     "no measure": ([*SCORE, "--measures", ","], ["--measures: expected at least one"]),
     "sort without direction": ([*SCORE, "--sort", "joint_entropy"], ["--sort:", "direction"]),

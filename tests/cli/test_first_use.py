@@ -222,7 +222,8 @@ def test_a_difference_leaves_out_what_one_of_both_leaves_out(folder: Path, run: 
     ("words", "said"),
     [
         (["score", "--against", "k"], "unrecognized arguments: --against k (an option of difference, estimate)"),
-        (["difference", "--correction", "holm"], "--against: expected a column of labels.csv; got none"),
+        (["difference"], "--against: expected a column, as --truth CLASS --against CLUSTERING; got none of 'class'"),
+        (["difference", "--against", "k", "--exclude", "other"], "clusterings: expected at least one column other"),
         (["difference", "--against", "k", "--columns", "k"], "--against: expected a clustering other than 'k'"),
         (["difference", "--against", "kk"], "labels.csv: --against: expected a column that the file has; got 'kk'"),
     ],

@@ -400,8 +400,12 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     save(tmp_path, "2.csv", "a,t\nz,3\n")  # columns go by their names
     assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
     save(tmp_path, "3.csv", "t,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one of them alone"):
+    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one .*tables: .*/\*.csv"):
         content(str(tmp_path))
+    Path(tmp_path, "3.csv").unlink()
+    one = save(tmp_path.parent, "one.csv", "k\n4\n")
+    with pytest.raises(ValueError, match=r"expected 1 labels, as in .*one.csv; got 2 \(a folder is the parts of one"):
+        content(one, str(tmp_path))
 
 
 def test_a_pipe_is_read_twice_where_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,7 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
         (["--measures", "ami"], "(--macro)"),
     ):
         assert message in error(*asked, *words)
-    assert "expected another response to compare with" in error("difference", key, one)
+    assert f"expected the key and two responses of coreference; got {key} {one}" in error("difference", key, one)
     message = error("score-coreference", key, one, "--measures", "ami")
     assert message.endswith("got 'ami_arithmetic' (difference --macro compares its means over documents)")
     said = run("difference", key, one, one, two, "--measures", "lea_f").err
@@ -259,7 +259,7 @@ def test_measures_of_common_mentions_say_which_they_see(tmp_path: Path, run: Any
 def test_mistakes(tmp_path: Path, error: Any) -> None:
     path = str(written(tmp_path, NESTED))
     for asked, message in (
-        (["score-coreference", path], "expected the key and one response of coreference; got one file"),
+        (["score-coreference", path], "expected the key and one response of coreference; got "),
         (["score-coreference", path, path, "--truth", "x"], "unrecognized arguments: --truth x (an option of score,"),
         (["score", path, path], "(torchclusteval score-coreference KEY FILE)"),
     ):

@@ -13,6 +13,7 @@ from torchclusteval.common.checks import check_bools, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import min_max
 from torchclusteval.labels.sources import as_array, is_missing, tensors_in
+from torchclusteval.labels.spelled import comma_remedy
 
 _WRITEABLE = 0x0400  # NumPy's flag for writeable arrays
 WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
@@ -65,7 +66,8 @@ def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers")
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
         if array.dtype.kind not in "biuf":
-            raise ValueError(f"{name}: expected {what}; got an array of {array.dtype}")
+            text = next((f"text such as {str(x)!r}{comma_remedy(x)}" for x in array.flat if isinstance(x, str)), None)
+            raise ValueError(f"{name}: expected {what}; got {text or f'an array of {array.dtype}'}")
         x = tensor_of(array)
     check_dense(x, name, "a dense tensor of real numbers")
     if x.is_complex():

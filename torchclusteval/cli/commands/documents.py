@@ -33,12 +33,12 @@ class Responses:
     tables: ContingencyTables  # (responses, documents)
 
 
-def read_responses(files: Sequence[str], on_duplicate: str) -> Responses:
-    """Read the key and its responses; raise without a response, and on files of different texts."""
+def read_responses(files: Sequence[str], on_duplicate: str, least: int = 1) -> Responses:
+    """Read the key and its responses; raise on fewer responses than ``least``, and on files of different texts."""
     path, *responses = files
-    if not responses:
-        remedy = "score-coreference key.conll response.conll; more responses give more rows"
-        raise ValueError(f"FILE: expected the key and one response of coreference; got one file ({remedy})")
+    if len(responses) < least:
+        number = "one response" if least == 1 else "two responses"
+        raise ValueError(f"FILE: expected the key and {number} of coreference; got {' '.join(files)}")
     key = read_documents(path, on_duplicate)
     read = [read_documents(other, on_duplicate) for other in responses]
     for other, response in zip(responses, read, strict=True):

@@ -14,7 +14,6 @@ from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import (
-    best_first,
     columns_of,
     measures_and_sort,
     note_skipped,
@@ -35,7 +34,7 @@ from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.partitions import same_partitions
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, best_first
 from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Collection, Hashable
 
 from torchclusteval.cli.commands.checks import check_printing, parse_list, parse_measure
-from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
+from torchclusteval.cli.commands.ranking import columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
 from torchclusteval.cli.options import numbered, print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
@@ -20,6 +20,7 @@ from torchclusteval.overlap import (
 )
 from torchclusteval.overlap.files import LAYOUTS
 from torchclusteval.overlap.inputs import no_item_in_common
+from torchclusteval.scoring.scores import best_first
 
 _LEADING = "extended_bcubed_f"
 

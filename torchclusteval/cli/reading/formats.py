@@ -98,13 +98,14 @@ class PartsTable(Table):
     """A directory of files with the same columns: one table."""
 
     def __init__(self, path: str, parts: Sequence[Table]) -> None:
-        first = parts[0]
+        first, suffix = parts[0], os.path.splitext(parts[0].path)[1]
+        self.remedy = f" (a folder is the parts of one table; several tables: {os.path.join(path, '*' + suffix)})"
         for part in parts[1:]:
             numbered = part.is_range or first.is_range
             if {*part.names} != {*first.names} or (part.row_names != first.row_names and not numbered):
                 alone = sorted({*part.names} ^ {*first.names})
                 got = f"{alone[0]!r} in one of them alone" if alone else "other names of rows"
-                raise ValueError(f"{part.path}: expected the columns of {first.path}; got {got}")
+                raise ValueError(f"{part.path}: expected the columns of {first.path}; got {got}{self.remedy}")
         self.path, self._parts = path, parts
         self.names, self.row_names, self.levels = first.names, first.row_names, first.levels
         if any(part.row_names != first.row_names for part in parts):
