@@ -218,7 +218,7 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     if last is not None and chunk_size in (None, last.chunk_size):
         return last
     if true.device != pred.device:
-        raise ValueError(f"pred: expected memberships on {true.device}, as true; got {pred.device}")
+        raise ValueError(f"pred: expected memberships on {true.device}, the device of true; got {pred.device}")
     try:
         batch_shape = torch.Size(np.broadcast_shapes(true.batch_shape, pred.batch_shape))
     except ValueError:

@@ -112,8 +112,8 @@ def dendrogram_purity(
     tree = _tree(Z)
     ids = read_integers(labels_true, "labels_true", resolve_device(device, {"labels_true": labels_true})).values
     if not ids.ndim or ids.shape[-1] != len(tree.leaves):
-        got = f"labels of shape {tuple(ids.shape)}"
-        raise ValueError(f"labels_true: expected (*batch, {len(tree.leaves)}), as Z has these items; got {got}")
+        expected = f"shape (*batch, {len(tree.leaves)}), a label for each item of Z"
+        raise ValueError(f"labels_true: expected {expected}; got shape {tuple(ids.shape)}")
     n = ids.shape[-1]
     leaves, borders, low, middle, high = (
         torch.from_numpy(x).to(ids.device) for x in (tree.leaves, tree.borders, tree.low, tree.middle, tree.high)

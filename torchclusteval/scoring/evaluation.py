@@ -105,7 +105,7 @@ def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None)
         return chosen
     check_zero_division(zero_division)
     if not any(measure.zero_division for measure in chosen):
-        expected = "None, as no measure that is asked for has this option"
+        expected = "None, as none of the measures has this option"
         raise ValueError(f"zero_division: expected {expected}; got {brief(zero_division)}")
     return {_with(x, zero_division) if x.zero_division else x: named for x, named in chosen.items()}
 
@@ -391,7 +391,7 @@ def pool(
 def check_are_groups(tables: ContingencyTables) -> None:
     """Raise for a single table, and for tables of several clusterings of the same items where labels show it."""
     if not tables.batch_shape:
-        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
+        expected = "expected a batch, a table for each group (from_labels(..., by=ids))"
         raise ValueError(f"tables: {expected}; got a single table")
     classes = None if tables.groups is not None or tables.batch_shape[-1] < 2 else tables.classes
     if classes is None or classes.ndim > 1:
@@ -456,6 +456,6 @@ def _with_parts(
     for measure in others:
         if chosen[measure]:
             got = f"{measure.name!r}, whose groups can only be averaged (evaluate(..., by=ids).macro() or macro=True)"
-            raise ValueError(f"measures: expected measures that sums over groups define; got {got}")
+            raise ValueError(f"measures: expected measures defined by sums over groups; got {got}")
     left_out = {measure.name: "is not defined by sums over groups" for measure in others}
     return [measure for measure in kept if measure.parts is not None], skipped | left_out
