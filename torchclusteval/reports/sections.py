@@ -100,10 +100,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     for rank, i in enumerate(shown):
         low, high = float(record.low[rank]), float(record.high[rank])
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i]), (summary.between(low, high), low)]
-        if found.together is not None:
-            row.append(float(found.together[lead.name][i]))
-        if found.pooled is not None:
-            row.append(float(found.pooled[lead.name][i]))
+        row += [float(more[lead.name][i]) for more in (found.together, found.pooled) if more is not None]
         if partial:
             share = float(labels.scored(i).sum() / max(1, items))
             row.append((_percent(share), share))

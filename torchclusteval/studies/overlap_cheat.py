@@ -174,8 +174,7 @@ def plot(result: Result, path: str | Path) -> None:
         for style in STYLES:
             axis.plot(ERROR_RATES, [scores[style, rate] for rate in ERROR_RATES], "o-", label=style)
         axis.axhline(result.scores[name][-1], color="black", linestyle="--", label="cheat")
-        axis.set_title(f"{label}: cheat has rank {result.cheat_rank(name)}")
-        axis.set_xlabel("share of errors")
-        axis.set_ylim(0, 1.02)
+        title = f"{label}: cheat has rank {result.cheat_rank(name)}"
+        axis.set(title=title, xlabel="share of errors", ylim=(0, 1.02))
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES) + 1)
     save_figure(figure, path)
