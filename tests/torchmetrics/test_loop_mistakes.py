@@ -95,7 +95,7 @@ def test_no_graph_is_kept(options: dict[str, Any]) -> None:
 
 
 def test_results_are_ordinary_tensors() -> None:
-    """Formatted, computed with and stacked as any other; quantiles and comparisons take other float types beside."""
+    """Formatted, computed with and stacked as any other; quantiles and comparisons take other float types too."""
     value = updated(AdjustedRandScore()).compute()
     assert f"{value:.3f}" == f"{float(value):.3f}"
     assert repr(value) == repr(torch.tensor(float(value), dtype=torch.float64))
