@@ -343,10 +343,11 @@ class ContingencyTables:
         """Properties and shared quantities by name, on a device that computes all in one launch; else None."""
         return sums_on_device(self._cells)
 
-    def _sum_at_once(self) -> None:
-        """Compute all shared quantities of a small table at once, which is faster; do nothing for others."""
+    def _sum_at_once(self, only_pairs: bool) -> None:
+        """Compute the shared quantities of a small table at once, which is faster; do nothing for others."""
         if self._launched is None and self._most_items is not None:
-            self._memo["_launched"] = vars(self)["_launched"] = sums_on_host(self._cell_quantities, self._most_items)
+            sums = sums_on_host(self._cell_quantities, self._most_items, only_pairs)
+            self._memo["_launched"] = vars(self)["_launched"] = sums
 
     @lazy_property
     @launched
@@ -418,6 +419,7 @@ class ContingencyTables:
         return int(n.max() if n.dim() else n) if held else None
 
     @lazy_property
+    @launched
     def _all_ordinary(self) -> bool:
         """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False if the host cannot tell."""
         return self._most_items is not None and are_ordinary(self.pairs)
