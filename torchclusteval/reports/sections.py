@@ -1,5 +1,6 @@
 """The sections of a report."""
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from html import escape
 from typing import Any
@@ -20,6 +21,7 @@ from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
+MAX_SECTIONS = 7
 _MAX_ROWS = 200  # of a table of groups
 _MAX_DRAWN = 60  # clusters in the picture of stability
 
@@ -27,22 +29,24 @@ Rows = list[list[Cell]]
 Section = tuple[str, str, str]
 
 
-def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: list[tuple[str, str]]) -> list[Section]:
+def sections_of(
+    labels: Labelling, found: Evidence, best: Best | None, facts: list[tuple[str, str]]
+) -> Iterator[Section]:
     """Anchor, heading and HTML of each section."""
-    made = [("read", "What was read", _read(labels, facts)), ("ranking", "Ranking", _ranking(labels, found))]
+    yield "read", "What was read", _read(labels, facts)
+    yield "ranking", "Ranking", _ranking(labels, found)
     if found.differences is not None:
-        made.append(("differences", "Differences from the best", _differences(labels, found)))
+        yield "differences", "Differences from the best", _differences(labels, found)
     if found.agreement is not None:
-        made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found)))
+        yield "agreement", "Agreement of the clusterings", _agreement(labels, found)
     if best is not None:
         shown = labels.names[found.best]
-        made.append(("table", f"The best clustering: {shown}", _table(best, shown)))
-        made.append(("groups", "Its weakest classes and clusters", _classes(best) + _clusters(best.table)))
+        yield "table", f"The best clustering: {shown}", _table(best, shown)
+        yield "groups", "Its weakest classes and clusters", _classes(best) + _clusters(best.table)
     elif found.tables is not None:
-        made.append(("groups", "The best clustering, group by group", _by_group(labels, found)))
+        yield "groups", "The best clustering, group by group", _by_group(labels, found)
     if found.stability is not None:
-        made.append(("stability", "Stability of its clusters", _stability(labels, found)))
-    return made
+        yield "stability", "Stability of its clusters", _stability(labels, found)
 
 
 def _read(labels: Labelling, facts: list[tuple[str, str]]) -> str:
