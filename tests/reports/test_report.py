@@ -550,7 +550,7 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: tce.report(true, pred, sort="entropy_classes"), "sort: expected a measure with a direction"),
         (lambda: tce.report(true, pred, by=[1, 2]), "by: expected ids of 90 items"),
         (lambda: tce.report(true, pred, n_resamples=0), "resamples: expected"),
-        (lambda: tce.report(true, pred, progress=5), "progress: expected a function"),
+        (lambda: tce.report(true, pred, progress=5), "progress: expected a function"),  # type: ignore[arg-type]
         (lambda: tce.report(true, pred[None]), r"labels_pred: expected shape \(B, N\)"),
         (lambda: tce.report(true[:-1], pred), "expected one number of items"),
     ):
