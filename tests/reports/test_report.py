@@ -497,7 +497,8 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
     true, pred = clusterings(2667, items=120)
     found = tce.report(true, pred, measures=["ari", "vi"], n_resamples=100)
     page = page_of(found)
-    assert "Shown are the best 200 of 2667" in page.text
+    assert "Intervals are of the best 200 of 2667." in page.text
+    assert {row[0] for row in page.rows if len(row) == 5} >= {str(rank + 1) for rank in range(2667)}
     assert "The 60 best clusterings with each other" in page.text
     assert found.evidence.agreement is not None
     assert len(found.evidence.agreement["ari"]) == 60

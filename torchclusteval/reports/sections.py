@@ -23,6 +23,7 @@ from torchclusteval.tables import ContingencyTables
 
 MAX_SECTIONS = 7
 _MAX_ROWS = 200  # of a table of groups
+_MAX_LISTED = 3000  # clusterings in the ranking
 _MAX_DRAWN = 60  # clusters in the picture of stability
 
 Rows = list[list[Cell]]
@@ -96,28 +97,26 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     out += picture(draw_series(series, None), f"{lead.name} of {len(shown)} clusterings{beside}, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
-    partial = bool((labels.scored().sum(1) < items).any())
+    shares = (labels.scored().sum(1).double() / max(1, items)).tolist()
+    partial = min(shares) < 1
     header = ["", "clustering", lead.name, "interval"]
     header += ["all items"] * (found.together is not None)
     header += ["pooled"] * (found.pooled is not None) + ["scored"] * partial
     rows: Rows = []
-    for rank, i in enumerate(shown):
-        low, high = float(record.low[rank]), float(record.high[rank])
+    for rank, i in enumerate(found.order[:_MAX_LISTED]):
+        low, high = (float(x[rank]) if rank < len(shown) else np.nan for x in (record.low, record.high))
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i]), (summary.between(low, high), low)]
         if found.together is not None:
             row.append(float(found.together[lead.name][i]))
         if found.pooled is not None:
             row.append(float(found.pooled[lead.name][i]))
         if partial:
-            share = float(labels.scored(i).sum() / max(1, items))
-            row.append((_percent(share), share))
+            row.append((_percent(shares[i]), shares[i]))
         rows.append([*row, *(float(scores[measure][i]) for measure in others)])
     out += table([*header, *others], rows, words=(1,), best=0)
     if count > len(shown):
-        rest = scores[lead.name][found.order[len(shown) :]]
-        rest = rest[~rest.isnan()]
-        span = _span(*(format_number(float(x)) for x in ((rest.min(), rest.max()) if len(rest) else (np.nan, np.nan))))
-        out += note(f"Shown are the best {len(shown)} of {count}; the others score {span}.")
+        cut = f" Shown are the best {_MAX_LISTED}; <code>torchclusteval score --sort</code> ranks all."
+        out += note(f"Intervals are of the best {len(shown)} of {count}.{cut * (count > _MAX_LISTED)}")
     if not spans:
         out += note(
             f"There are {len(labels.group_names)} groups: too few for an interval of {level}, and for any difference "
@@ -137,7 +136,7 @@ def _typical(labels: Labelling, found: Evidence) -> str:
     )
     if found.typical is None:
         return out
-    shown = enumerate(found.order[:MAX_RANKED])
+    shown = enumerate(found.order)
     rows: Rows = [[rank + 1, labels.names[i], float(found.typical[i])] for rank, i in shown]
     return out + table(["", "clustering", f"mean {found.lead.name}"], rows, words=(1,), best=0)
 
