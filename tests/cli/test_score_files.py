@@ -192,6 +192,8 @@ def test_options_without_effect_are_refused(tmp_path: Path, error: Any) -> None:
         ([*one, "--id", "t"], "--id: expected a column other than that of --truth"),
         ([*one, "--seed", "1"], "--seed: expected --confidence-level or --resamples too"),
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
+        ([*one, "--dpi", "300"], "--dpi: expected --plot FILE too; got --dpi alone"),
+        ([*one, "--size", "3x2"], "--size: expected --plot FILE too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
     ):
         assert words in error(*asked)
