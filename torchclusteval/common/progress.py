@@ -45,19 +45,10 @@ class Steps:
     """One progress, in thousandths, of several steps; ``work`` is that of all, more if steps turn out to take more."""
 
     def __init__(self, progress: Progress | None, work: int) -> None:
-        self._progress, self._done, self._work = progress, 0, work
+        self._progress, self._done, self._work = progress or (lambda *_: None), 0, work
 
-    def step(self, work: int) -> Progress:
-        """The progress of the next step."""
-        start, self._done = self._done, self._done + work
-        self._work = max(self._work, self._done)
-
-        def advance(done: int, total: int) -> None:
-            if self._progress is not None:
-                self._progress(int(1000 * (start + work * done / max(1, total)) / self._work), 1000)
-
-        return advance
-
-    def last(self) -> Progress:
-        """The progress of the last step, which is all that is left."""
-        return self.step(max(1, self._work - self._done))
+    def step(self, work: int = 0) -> Progress:
+        """The progress of the next step; without ``work`` of the last, which is all that is left."""
+        start, own = self._done, work or max(1, self._work - self._done)
+        self._done, self._work = start + own, max(self._work, start + own)
+        return lambda done, total: self._progress(int(1000 * (start + own * done / max(1, total)) / self._work), 1000)

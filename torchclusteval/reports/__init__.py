@@ -3,7 +3,7 @@
 ``evidence`` computes what stands in it, ``summary`` and ``sections`` write it, ``page`` makes HTML of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack
@@ -130,9 +130,7 @@ def report(
         doubtful = warn_of_no_clusterings(tables, options.get("noise", "ignore"))
         facts = [(LIKE_NONE, f"{name}: {reason}") for name, reason in doubtful.items()]
     lead = ranking_measure(chosen, sort, with_truth=labels_true is not None)
-    return write_report(
-        labels, chosen, lead, title, n_resamples, confidence_level, rng, tuple(facts), resample, progress
-    )
+    return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, facts, resample, progress)
 
 
 def write_report(
@@ -143,7 +141,7 @@ def write_report(
     n_resamples: int,
     confidence_level: float,
     rng: int | torch.Generator,
-    facts: tuple[tuple[str, str], ...] = (),
+    facts: Sequence[tuple[str, str]] = (),
     resample: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -157,8 +155,8 @@ def write_report(
     kept = measures if lead in measures else [lead, *measures]
     steps = Steps(progress, 100 if labels.groups is None else 20)
     found = gather(labels, kept, lead, options, rng, steps)
-    best, drawn, sections = match_best(labels, found), steps.last(), list[Section]()
-    for section in sections_of(labels, found, best, list(facts)):
+    best, drawn, sections = match_best(labels, found), steps.step(), list[Section]()
+    for section in sections_of(labels, found, best, facts):
         sections.append(section)
         drawn(len(sections), MAX_SECTIONS)
     drawn(1, 1)

@@ -1,6 +1,6 @@
 """The sections of a report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from html import escape
 from typing import Any
@@ -31,7 +31,7 @@ Section = tuple[str, str, str]
 
 
 def sections_of(
-    labels: Labelling, found: Evidence, best: Best | None, facts: list[tuple[str, str]]
+    labels: Labelling, found: Evidence, best: Best | None, facts: Sequence[tuple[str, str]]
 ) -> Iterator[Section]:
     """Anchor, heading and HTML of each section."""
     yield "read", "What was read", _read(labels, facts)
@@ -50,7 +50,7 @@ def sections_of(
         yield "stability", "Stability of its clusters", _stability(labels, found)
 
 
-def _read(labels: Labelling, facts: list[tuple[str, str]]) -> str:
+def _read(labels: Labelling, facts: Sequence[tuple[str, str]]) -> str:
     count, items = labels.codes.shape
     rows = [*facts, ("items", str(items)), ("clusterings", str(count))]
     if labels.true is not None:

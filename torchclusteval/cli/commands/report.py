@@ -41,9 +41,7 @@ def run(arguments: argparse.Namespace) -> str:
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
     with warnings_as_notes(), progress_bar("report") as progress:
-        made = write_report(
-            labels, measures, lead, title, draws, level, seed, tuple(facts), arguments.resample, progress
-        )
+        made = write_report(labels, measures, lead, title, draws, level, seed, facts, arguments.resample, progress)
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
     which = "the best" if made.evidence.scores is not None else "the one most like the others"
