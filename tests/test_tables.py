@@ -126,13 +126,13 @@ def test_counts_of_any_kind(counts, kind):
         ([1, 2], "at least 2 dimensions"),
         ([[1, -2]], r"got -2 at position \(0, 1\)"),
         ([[1.0, float("nan")]], r"got nan at position \(0, 1\)"),
-        ([["a"]], "expected numbers"),
+        ([["0,5"]], r"expected numbers; got text such as '0,5' \(a decimal comma\? write 0.5\)"),
         ([[1], [1, 2]], "rows of equal length"),
         (torch.zeros(2, 2, dtype=torch.complex64), "real numbers"),
         (None, "got NoneType"),
         ([[2**62, 2**62]], r"counts: expected whole numbers with a sum below 2\*\*63"),
         (np.array([[2**63]], np.uint64), r"counts: expected numbers below 2\*\*63"),
-        (csr_array(np.eye(2)), r"counts: expected a dense array; got a csr_array of SciPy \(pass .toarray\(\), or"),
+        (csr_array(np.eye(2)), r"counts: expected a dense array; got a csr_array of SciPy \(pass .toarray\(\); for"),
     ],
 )
 def test_bad_counts(counts, message):

@@ -1,7 +1,7 @@
 """Contingency tables, the argument of every measure.
 
-A table counts the items of each class (row) in each cluster (column); :class:`ContingencyTables` holds a
-batch of them, dense or sparse, and the derived quantities that measures share."""
+A table counts the items of each class (row) in each cluster (column); :class:`ContingencyTables` holds a batch of
+tables, dense or sparse, and the derived quantities that measures share."""
 
 from collections.abc import Iterator
 from typing import Any, Unpack
@@ -39,32 +39,32 @@ from torchclusteval.labels.sources import Names
 
 
 class ContingencyTables:
-    """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
+    """Counts of items by class (rows) and cluster (columns), for a batch of tables.
 
     Rows and columns of zeros are padding: no measure depends on them. Tables are immutable and keep derived values.
 
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
-        validate: check for negative, infinite and missing values, and refuse all but counts (this synchronises with
-            the device): totals in the last row and column, as sums of the others or under a name such as All or
-            Total, and proportions of rows or columns, in percent too. False: such numbers are meant. Measures of the
-            number of items, such as those of pairs, refuse tables that sum to 1, as of ``crosstab(normalize=True)``;
-            where cells hold less than one item on average they warn, and on other devices than the CPU are nan.
+        validate: refuse negative, infinite and missing values, and numbers other than counts: totals in the last row
+            and column (sums of the others, or named All or Total, for instance), and proportions or percentages of rows
+            or columns. This synchronises with the device. False takes such numbers as they are. Measures that need the
+            number of items, such as pair measures, still refuse tables that sum to 1 (``crosstab(normalize=True)``).
+            They warn if cells hold less than one item on average; on devices other than the CPU they give nan.
 
     Raises:
-        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value,
-            totals or proportions.
+        ValueError: ``counts`` has fewer than two dimensions, or a negative, infinite or missing value, totals or
+            proportions.
 
     >>> tce.ContingencyTables.from_labels(["a", "a", "b"], [[0, 0, 1], [0, 1, 1]]).counts.tolist()
     [[[2, 0], [0, 1]], [[1, 1], [0, 1]]]
     """
 
     _cells: Cells
-    _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
-    names: Names | None  # (B,) of the clusterings, where they are known
-    groups: GroupLabels | None  # (G,) ids of the groups of items ``by``, the last batch dimension; None: no groups
-    _margins: Margins | None = None  # items that only one side groups; None: there are none
+    _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: as many as in the table
+    names: Names | None  # (B,) names of the clusterings, if known
+    groups: GroupLabels | None  # (G,) ids of the groups of items (``by``), the last batch dimension; None: no groups
+    _margins: Margins | None = None  # items with a group on one side only; None: no such items
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
@@ -79,7 +79,7 @@ class ContingencyTables:
 
     @classmethod
     def _of(cls, parts: TableParts) -> "ContingencyTables":
-        """Tables of these parts, unchecked."""
+        """Tables from these parts, unchecked."""
         tables = cls.__new__(cls)
         tables._set(parts)
         return tables
@@ -96,34 +96,34 @@ class ContingencyTables:
         Args:
             labels_true: ``(*batch, N)`` classes: whole numbers of any kind, booleans or strings, as a tensor,
                 an array, lists, a pandas, Arrow or polars object or anything with ``__dlpack__``. Batch shapes
-                broadcast: ``(N,)`` against ``(B, N)`` is the common case. A data frame is items by clusterings, and
-                like a mapping of names to labels it names the clusterings (``names``).
-            labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
-                ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
+                broadcast: ``(N,)`` with ``(B, N)`` is the common case. A data frame has items as rows and clusterings
+                as columns; its columns, or the keys of a mapping to labels, name the clusterings (``names``).
+            labels_pred: ``(*batch, N)`` clusters, likewise. The pandas indexes of both sides, ``mask`` and ``weights``
+                must hold the same labels in the same order; an index 0..N-1 also goes with other labels, by position.
             by: ``(*batch, N)`` ids of groups of items (documents, donors, images), labels of any kind in any order: one
-                table a group, batch ``(*batch, G)``, in the order of ids (``groups``). Classes and clusters that a
-                group lacks are padding, or left out of its table where all would be many: ``classes`` is then by
-                table. An id that the mask excludes everywhere is no group.
+                table for each group, batch ``(*batch, G)``, in the order of ids (``groups``). Classes and clusters
+                without items in a group are padding. If all of them would be too many, each table has its own rows and
+                columns, and ``classes`` is by table. An id without unmasked items is no group.
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
-                float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to exclude. With ``absent_true`` or ``absent_pred``, the quality of
-                segments knows those of each cluster as void: :func:`panoptic_quality`.
+                float64 tables. A mean below 1 is a warning, as it distorts the scale of pair measures.
+            ignore_index: the class label of items to exclude. With ``absent_true`` or ``absent_pred``,
+                :func:`panoptic_quality` treats the excluded items of each cluster as void.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
-            absent_true: the label of items without a class (background, mentions that a system invents): they are in
-                ``unmatched_by_cluster``, not in the table. Items that both sides lack are left out altogether.
-            absent_pred: the label of items without a cluster, likewise: they are in ``unmatched_by_class``.
+            absent_true: the label of items without a class (background, invented mentions). They are in
+                ``unmatched_by_cluster``, not in the table; items without a class and a cluster are nowhere.
+            absent_pred: the label of items without a cluster, likewise, in ``unmatched_by_class``.
             missing: ``"error"`` refuses missing labels (None, nan, ``pandas.NA``, NaT, nulls, masked entries),
                 ``"ignore"`` excludes items that lack a label on either side (see ``coverage``).
-            item_dims: how many trailing dimensions are items, of ``mask`` and ``weights`` too: 2 for label images
-                ``(*batch, H, W)``. None is 1, and refuses two column vectors ``(M, 1)`` as a mistake.
+            item_dims: number of trailing dimensions of items, in ``mask`` and ``weights`` too: 2 for label images
+                ``(*batch, H, W)``. None is 1, but refuses two column vectors ``(M, 1)`` as a mistake.
             num_classes: number of rows; classes must then be codes ``0..num_classes - 1``.
             num_clusters: number of columns, likewise.
-            validate: check values. With False and both sizes nothing synchronises with the device, and labels
-                outside the codes are excluded and lower ``coverage``.
+            validate: check values. With False and both sizes nothing synchronises with the device; labels outside
+                the codes are then excluded, which lowers ``coverage``.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
             device: where to count; by default the device of the tensors among the arguments, else the CPU.
 
@@ -162,13 +162,13 @@ class ContingencyTables:
         Args:
             p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
             p_pred: ``(*batch, N, C)`` probabilities of its clusters.
-            validate: refuse negative (logits) and missing values, which synchronises with the device. None: on the
-                CPU. Unchecked, a nan or a negative value makes every measure of its table nan.
+            validate: refuse negative (logits) and missing values; this synchronises with the device. None: only on the
+                CPU. Without the check, a nan or a negative value makes all measures of its table nan.
 
         Returns:
-            Float64 tables, ``(*batch, R, C)``. An item weighs the product of its two sums, 1 for probabilities;
-            other sums are taken. Measures of pairs read the mass of a cell as items: of few soft items they are
-            below their mean over labels drawn from the probabilities.
+            Float64 tables, ``(*batch, R, C)``. An item weighs the product of its two sums, 1 for probabilities; other
+            sums are allowed. Pair measures read the mass of a cell as items: for few soft items they are below
+            their mean over random labels from the probabilities.
 
         Raises:
             ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.
@@ -188,17 +188,17 @@ class ContingencyTables:
         missing: str = "error",
         validate: bool = True,
     ) -> "ContingencyTables":
-        """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
+        """Sparse tables from a list of cells, such as the rows of a ``GROUP BY`` over two columns of labels.
 
         Args:
             true: ``(Z,)`` class of each cell: labels as in :meth:`from_labels`.
             pred: ``(Z,)`` cluster of each cell.
-            counts: ``(Z,)`` items of each cell; None: 1. Cells that are listed several times add up.
-            batch: ``(Z,)`` labels that say which table a cell belongs to; tables are in their order, and ``names``
-                holds them. None: one table.
-            weights: take fractional counts too, as float64 masses.
+            counts: ``(Z,)`` items of each cell; None: 1. Repeated cells add up.
+            batch: ``(Z,)`` label of the table of each cell; tables are in the order of these labels, their ``names``.
+                None: one table.
+            weights: allow fractional counts, as float64 masses.
             missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
-            validate: refuse totals, labelled All or Total for instance, and proportions. False: they are meant.
+            validate: refuse totals, labelled All or Total for instance, and proportions. False takes them as they are.
 
         Raises:
             ValueError: counts are negative, missing, totals, proportions or (without ``weights``) fractional, or labels
@@ -215,14 +215,14 @@ class ContingencyTables:
     def from_groups(
         cls, true_groups: Any, pred_groups: Any, *, on_duplicate: str = "error", layout: str = "auto"
     ) -> "ContingencyTables":
-        """One table of groups of items, such as entities of mentions or persons of records.
+        """One table from groups of items, such as entities of mentions or persons of records.
 
-        Row i is ``true_groups[i]`` and column j is ``pred_groups[j]``. The table holds the items of both sides;
+        Row i is ``true_groups[i]`` and column j is ``pred_groups[j]``. The table holds the common items of both sides;
         the others are in ``unmatched_by_class`` and ``unmatched_by_cluster``.
 
         Args:
-            true_groups: a list of sets (or lists, tuples, arrays) of items that can be keys of a dictionary, or a
-                mapping of the names of groups to these.
+            true_groups: a list of sets (or lists, tuples, arrays) of hashable items, or a mapping of names of groups to
+                sets.
             pred_groups: likewise.
             on_duplicate: ``"error"`` refuses an item in two groups of one side, ``"first"`` keeps it in the first.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
@@ -242,12 +242,12 @@ class ContingencyTables:
     def from_documents(
         cls, true_documents: Any, pred_documents: Any, *, on_duplicate: str = "error", layout: str = "auto"
     ) -> "ContingencyTables":
-        """A batch of tables, one for each document, of its groups as in :meth:`from_groups`.
+        """A batch of tables, one from the groups of each document, as in :meth:`from_groups`.
 
         Args:
             true_documents: a mapping of documents to their groups; items of different documents are different.
-            pred_documents: likewise. A document that one side lacks has no groups there. Tables are in the order of
-                ``true_documents``, then come those of ``pred_documents`` alone; ``names`` holds the documents.
+            pred_documents: likewise. A document without an entry on one side has no groups there. Tables are in the
+                order of ``true_documents``, then of documents in ``pred_documents`` alone; ``names`` has the documents.
             on_duplicate: as in :meth:`from_groups`.
             layout: likewise.
 
@@ -260,21 +260,21 @@ class ContingencyTables:
     def from_intervals(cls, true: Any, pred: Any, *, layout: str = "auto") -> "ContingencyTables":
         """Durations of labelled time, such as speech by speaker or presence by track.
 
-        The table holds the time that both sides label; time that one side labels alone is in ``unmatched_by_class`` and
-        ``unmatched_by_cluster``, as exact as the times are: there are no frames.
+        The table holds the time with labels of both sides; ``unmatched_by_class`` and ``unmatched_by_cluster`` hold the
+        time with a label of one side. Without frames, durations are as exact as the times.
 
         Args:
             true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
                 batch of tables. Rows are labels in the order of first occurrence.
-            pred: likewise. A recording that one side lacks has no intervals there; ``names`` holds the recordings.
+            pred: likewise. A recording that one side lacks has no intervals there; ``names`` has the recordings.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
 
         Returns:
             Float64 tables, ``(R, C)`` or ``(B, R, C)``.
 
         Raises:
-            ValueError: two intervals of one side overlap, or one has a negative time, ends before it starts, or has no
-                label; the message names them.
+            ValueError: two intervals of one side overlap, or an interval has a negative time, an end before its start,
+                or no label; the message names them.
 
         Example:
             >>> from torchclusteval import ContingencyTables
@@ -286,7 +286,7 @@ class ContingencyTables:
 
     @lazy_property
     def classes(self) -> GroupLabels | None:
-        """The label of each row, ``(R,)`` or ``(*batch, R)``; None: it is its number."""
+        """The label of each row, ``(R,)`` or ``(*batch, R)``; None: its number."""
         return self._classes() if callable(self._classes) else self._classes
 
     @lazy_property
@@ -319,7 +319,7 @@ class ContingencyTables:
 
     @property
     def counts(self) -> Tensor:
-        """``(*batch, R, C)`` int64 or float64, of dense tables.
+        """``(*batch, R, C)`` int64 or float64, for dense tables only.
 
         Raises:
             ValueError: the tables are sparse; ``to_dense()`` converts them.
@@ -329,7 +329,7 @@ class ContingencyTables:
         return self._cells.counts
 
     def cells(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Index in the flattened batch, row, column and count of the non-zero cells, each ``(Z,)``."""
+        """Return (index in the flattened batch, row, column, count) of the non-zero cells, each ``(Z,)``."""
         return self._cells.nonzero()
 
     @property
@@ -340,13 +340,14 @@ class ContingencyTables:
 
     @lazy_property
     def _launched(self) -> dict[str, Any] | None:
-        """Properties and shared quantities by name, where a device computes all in one launch; None elsewhere."""
+        """Properties and shared quantities by name, on a device that computes all in one launch; else None."""
         return sums_on_device(self._cells)
 
-    def _sum_at_once(self) -> None:
-        """Compute the quantities that many measures share; for one small table all at once, which is faster."""
+    def _sum_at_once(self, only_pairs: bool) -> None:
+        """Compute the shared quantities of a small table at once, which is faster; do nothing for others."""
         if self._launched is None and self._most_items is not None:
-            self._memo["_launched"] = vars(self)["_launched"] = sums_on_host(self._cell_quantities, self._most_items)
+            sums = sums_on_host(self._cell_quantities, self._most_items, only_pairs)
+            self._memo["_launched"] = vars(self)["_launched"] = sums
 
     @lazy_property
     @launched
@@ -371,12 +372,12 @@ class ContingencyTables:
 
     @property
     def n_considered(self) -> Tensor:
-        """Unmasked items (or their weight), in the table or excluded from it, ``(*batch,)``."""
+        """Unmasked items (or their weight), inside or outside of the table, ``(*batch,)``."""
         return self.n_items if self._n_considered is None else self._n_considered.expand(self.batch_shape)
 
     @lazy_property
     def coverage(self) -> Tensor:
-        """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
+        """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without items."""
         return self._n_items_f64 / (self._n_items_f64 if self._n_considered is None else self._n_considered.double())
 
     @lazy_property
@@ -412,14 +413,15 @@ class ContingencyTables:
 
     @lazy_property
     def _most_items(self) -> int | None:
-        """Items of the largest integer table; None for masses, and where reading would synchronise with the device."""
+        """Items of the largest integer table; None for masses, and if reading would synchronise with the device."""
         n, compiling = self.n_items, torch.compiler.is_compiling()
         held = self.is_integer and n.device.type == "cpu" and not compiling and n.numel() > 0
         return int(n.max() if n.dim() else n) if held else None
 
     @lazy_property
+    @launched
     def _all_ordinary(self) -> bool:
-        """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
+        """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False if the host cannot tell."""
         return self._most_items is not None and are_ordinary(self.pairs)
 
     @lazy_property
@@ -431,9 +433,9 @@ class ContingencyTables:
         return pairs if self.is_integer else pairs._replace(ss=self._as_of_items(pairs.ss, pairs.ss, "pair measures"))
 
     def _as_of_items(self, value: Tensor, above: Tensor, measures: str) -> Tensor:
-        """A value that reads masses as items; wrong where ``above`` is below 0: cells then average less than one item.
+        """Check a value that reads masses as items; ``above < 0`` marks cells with less than one item on average.
 
-        Then raise for proportions, else warn; where finding out would wait for a device, the value is nan.
+        For such cells raise on proportions, else warn; where a check would wait for a device, return nan.
         """
         wrong = above < -1e-9 * self.n_items
         if self.device.type != "cpu" or torch.compiler.is_compiling():
@@ -446,27 +448,27 @@ class ContingencyTables:
 
     @property
     def has_unmatched(self) -> bool:
-        """Whether there may be items that only one side groups (``absent_true=`` ..., or groups listed by item)."""
+        """Whether items may have a group on one side only (``absent_true=`` ..., or tables from groups of items)."""
         return self._margins is not None
 
     @lazy_property
     def unmatched_by_class(self) -> Tensor:
-        """Items of each class that no cluster has, ``(*batch, R)``; they are not among ``class_sizes``."""
+        """Items of each class without a cluster, ``(*batch, R)``; ``class_sizes`` leaves them out."""
         return torch.zeros_like(self.class_sizes) if self._margins is None else self._margins.by_class
 
     @lazy_property
     def unmatched_by_cluster(self) -> Tensor:
-        """Items of each cluster that no class has, ``(*batch, C)``; they are not among ``cluster_sizes``."""
+        """Items of each cluster without a class, ``(*batch, C)``; ``cluster_sizes`` leaves them out."""
         return torch.zeros_like(self.cluster_sizes) if self._margins is None else self._margins.by_cluster
 
     @lazy_property
     def whole_class_sizes(self) -> Tensor:
-        """Items of each class, those without a cluster too, ``(*batch, R)``."""
+        """Items of each class, with and without a cluster, ``(*batch, R)``."""
         return self.class_sizes if self._margins is None else self.class_sizes + self._margins.by_class
 
     @lazy_property
     def whole_cluster_sizes(self) -> Tensor:
-        """Items of each cluster, those without a class too, ``(*batch, C)``."""
+        """Items of each cluster, with and without a class, ``(*batch, C)``."""
         return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
 
     @property
@@ -476,12 +478,12 @@ class ContingencyTables:
 
     @property
     def _n_grouped(self) -> Tensor:
-        """Items that at least one side groups, ``(*batch,)``."""
+        """Items with a class, a cluster or both, ``(*batch,)``."""
         return self.n_items + self.unmatched_by_class.sum(-1) + self.unmatched_by_cluster.sum(-1)
 
     @lazy_property
     def _whole(self) -> "ContingencyTables":
-        """The same cells with the whole sizes of classes and clusters; its items are those with a class."""
+        """The same cells with the whole sizes of classes and clusters; ``n_items`` counts all items with a class."""
         if self._margins is None:
             return self
         rows, columns, cls = self.whole_class_sizes, self.whole_cluster_sizes, ContingencyTables
@@ -512,12 +514,12 @@ class ContingencyTables:
 
     @lazy_property
     def _class_surprisal(self) -> Tensor:
-        """``log(N / r)``, ``(*batch, R)``; for padding finite, without a meaning."""
+        """``log(N / r)``, ``(*batch, R)``; finite and meaningless for padding."""
         return self._surprisal(self._class_sizes_f64)
 
     @lazy_property
     def _cluster_surprisal(self) -> Tensor:
-        """``log(N / c)``, ``(*batch, C)``; for padding finite, without a meaning."""
+        """``log(N / c)``, ``(*batch, C)``; finite and meaningless for padding."""
         return self._surprisal(self._cluster_sizes_f64)
 
     def _surprisal(self, sizes: Tensor) -> Tensor:
@@ -537,11 +539,11 @@ class ContingencyTables:
         return reductions.sums(self._cell_quantities, *quantities)
 
     def _item_mean(self, quantity: CellQuantity) -> Tensor:
-        """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
+        """Sum of a cell quantity over each table, divided by its items, ``(*batch,)``; nan without items."""
         return self._divide_by_items(self.sum(quantity))
 
     def _divide_by_items(self, x: Tensor) -> Tensor:
-        """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
+        """Divide a quantity ``(*batch,)`` by the items of its table; without items nan, with a gradient of 0."""
         if self.is_integer:  # no gradient, and 0/0 is nan
             return x / self._n_items_f64
         return (x / one_if_zero(self._n_items_f64)).masked_fill(self.empty, torch.nan)
@@ -597,7 +599,7 @@ class ContingencyTables:
         if dims == 1 and keys.dim() == 1:
             groups = select_groups(groups, keys)
         elif dims == 1 or not isinstance(key, (int, slice)):
-            groups = None  # the tables do not share one list of ids
+            groups = None  # these tables share no list of ids
         return self._select(self._cells.select(keys), keys, groups)
 
     def _select(self, cells: Cells, keys: Tensor, groups: GroupLabels | None = None) -> "ContingencyTables":
@@ -611,7 +613,7 @@ class ContingencyTables:
         return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
 
     def _narrow(self, start: int, length: int) -> "ContingencyTables":
-        """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
+        """A run of tables in the flattened batch; its dense cells, and quantities computed before, are views."""
         keys = torch.arange(start, start + length, device=self.device)
         run = self._select(self._cells.narrow(start, length), keys)
         dims, size = len(self.batch_shape), self.batch_shape.numel()
@@ -622,13 +624,13 @@ class ContingencyTables:
 
     @on_one_thread
     def balanced(self) -> "ContingencyTables":
-        """Tables of masses in which every class weighs the same, ``n_ij N / (R r_i)``.
+        """Tables of masses with equal weights of all classes, ``n_ij N / (R r_i)``.
 
-        The sum N stays, and R is the number of classes of a table. All measures apply except those that need
+        The sum N stays the same, and R is the number of classes of a table. All measures apply except those that need
         whole items. Tables without items stay empty.
 
         Raises:
-            ValueError: some items have a group on one side only; ``without_margins()`` leaves these out.
+            ValueError: some items have a group on one side only; ``without_margins()`` leaves them out.
 
         Source: Maan et al. (2024), without the rounding in their package.
 
@@ -658,16 +660,16 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def without_margins(self) -> "ContingencyTables":
-        """The tables of the items that both sides group; groups without such items are padding."""
+        """The tables without items of one side alone; groups of only such items become padding."""
         return self if self._margins is None else self._replace(margins=None)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
-        """Drop the rows (columns) that are empty in the whole batch, but never all."""
+        """Drop the rows (columns) that are empty in all tables, but never all rows (columns)."""
         kept = used_groups(self.whole_class_sizes) if rows else None
         return self._keep_groups(kept, used_groups(self.whole_cluster_sizes) if columns else None)
 
     def _keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "ContingencyTables":
-        """Only the rows and columns with these indices, which hold all items; None: all."""
+        """The rows and columns with these indices, among them all with items; None: all."""
         if rows is columns is None:
             return self
         cells, classes, clusters = self._cells, self.classes, self.clusters
@@ -680,6 +682,6 @@ class ContingencyTables:
 
 
 def check_tables(tables: Any, name: str = "tables") -> None:
-    """Raise unless these are contingency tables."""
+    """Raise unless the argument is contingency tables."""
     if not isinstance(tables, ContingencyTables):
         raise not_tables(tables, name)

@@ -356,13 +356,13 @@ SCORE = ("score", "TABLE", "--truth", "truth")
 WRONG = {
     "no file": (["score"], ["FILE", "--help"]),
     "missing file": (["score", "none.csv", "--truth", "t"], ["none.csv: no such file or directory"]),
-    "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file, or a directory of files of labels"]),
+    "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file or a directory with files of labels"]),
     "an output of two formats": ([*SCORE, "--output", "x.csv", "--format", "json"], ["--output:", ".json"]),
     "an unknown id": ([*SCORE, "--id", "cell"], ["--id: expected a column that the file has; got 'cell'"]),
     "no truth": (["score", "TABLE"], ["--truth: expected the column", "'truth', 'same', 'good'"]),
     "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
     "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
-    "nothing left": ([*SCORE, "--exclude", "*"], ["at least one besides the truth"]),
+    "nothing left": ([*SCORE, "--exclude", "*"], ["expected at least one column other than 'truth'; got none"]),
     "unknown measure": ([*SCORE, "--measures", "adjusted_rnd"], ["--measures:", "mean adjusted_rand"]),
     "no measure": ([*SCORE, "--measures", ","], ["--measures: expected at least one"]),
     "sort without direction": ([*SCORE, "--sort", "joint_entropy"], ["--sort:", "direction"]),
@@ -376,7 +376,7 @@ WRONG = {
     "ignored of another kind": ([*SCORE, "--ignore", "x"], ["--ignore: expected a whole number"]),
     "unknown device": ([*SCORE, "--device", "quantum"], ["--device: expected", "'quantum'"]),
     "a device without values": ([*SCORE, "--device", "meta"], ["--device: expected"]),
-    "output in no folder": ([*SCORE, "--output", "none/x.csv"], ["--output: expected a file in a folder that exists"]),
+    "output in no folder": ([*SCORE, "--output", "none/x.csv"], ["--output: expected a file in an existing folder"]),
     "standard input twice": (["score", "-", "-"], ["'-' once"]),
     "a truth of many columns": (["score", "TABLE", "TABLE"], ["expected one column, the truth; got 5", "--truth"]),
     "a measure that is none": (["measures", "arii"], ["did you mean ari"]),
@@ -434,7 +434,7 @@ def test_closed_standard_output_is_one_line(run: Any, table: str, tmp_path: Path
     stderr = io.StringIO()
     monkeypatch.setattr("sys.stderr", stderr)
     assert main(["measures", "ari"]) == 2
-    assert stderr.getvalue() == "torchclusteval: error: standard output: expected one that is open; it is closed\n"
+    assert stderr.getvalue() == "torchclusteval: error: standard output: expected an open one; got a closed one\n"
     assert main(["score", table, "--truth", "truth", "--output", str(tmp_path / "scores.txt")]) == 0
 
 

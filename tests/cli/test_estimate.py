@@ -80,13 +80,13 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
     weights = tmp_path / "weights.csv"
     asked = ["estimate", file, "--truth", "known", "--exclude", "id"]
     for text, message in (
-        ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5'"),
+        ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5', but for 'e1'"),
         ("e1,2\ne1,3\n", "weights.csv: line 2: expected each class once; got 'e1' again"),
         ("a,b\ne1\n", "line 2: expected 2 cells, as in the first line; got 1"),
         ("e1\ne5\n", "weights.csv: expected lines class,weight; got 1 cells"),
         ("e1,2,8\ne5,2,9\n", "weights.csv: expected lines class,weight; got 3 cells"),
         ("e1,1_0\n", "weights.csv: line 1: expected a positive number after 'e1'; got '1_0'"),
-        ("e5,1\ne1,1_0\n", "weights.csv: line 2: expected a positive number; got '1_0'"),
+        ("c;w\ne1;0,5\n", "line 2: expected a positive number; got '0,5' (a decimal comma? write 0.5)"),
         ("e5,1\ne1,inf\n", "weights.csv: line 2: expected a positive number; got 'inf'"),
         ("e5,1\ne1,NA\n", "weights.csv: line 2: expected a positive number; got a missing one"),
         ("".join(f"e{x},0\n" for x in range(30)), "weights.csv: line 1: expected a positive number; got '0'"),
@@ -99,7 +99,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
     assert "--weights" in error(*asked)
     assert "--measures: expected names of" in error(*asked, "--weights", "size", "--measures", "")
     assert "--measures: expected names of pair_precision" in error(*asked, "--weights", "size", "--measures", "ari")
-    assert "--against: expected another clustering" in error(
+    assert "--against: expected a clustering other than 'rules'" in error(
         *asked, "--weights", "size", "--columns", "rules", "--against", "rules"
     )
 

@@ -179,8 +179,8 @@ WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "no name": ("t,a,\n1,2,3\n", "column 3 has none"),
     "open quote": ('t,a\n1,"2\n3,4\n', "is a quote left open"),
     "a letter in two": (b't,a\n1,2\n"\xc3"\xa4,3\n', "line 3: expected UTF-8 text; got byte 0xc3"),
-    "a byte order mark inside": ("t,a\n1,2\n\ufeff3,4\n", "line 3: expected one at the start of the file only"),
-    "a byte order mark below the header": ("t,a\n\ufeffx,2\nx,4\n", "line 2: expected one at the start"),
+    "a byte order mark inside": ("t,a\n1,2\n\ufeff3,4\n", "line 3: expected a byte order mark at the start of the"),
+    "a byte order mark below the header": ("t,a\n\ufeffx,2\nx,4\n", "line 2: expected a byte order mark at"),
     "the header again": ("t,a\n1,2\nt,a\n3,4\n", "line 3: expected labels; got the header again"),
     "the header again above text": ("t,a\nx,y\nt,a\n", "line 3: expected labels; got the header again"),
     "a last cell": ("t;a;\nx;2;\n" + "y;3;\n" * 300 + "y;3;4\n", "line 303: expected an empty last cell"),
@@ -400,8 +400,12 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     save(tmp_path, "2.csv", "a,t\nz,3\n")  # columns go by their names
     assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
     save(tmp_path, "3.csv", "t,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one of them alone"):
+    with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one .*tables: .*/\*.csv"):
         content(str(tmp_path))
+    Path(tmp_path, "3.csv").unlink()
+    one = save(tmp_path.parent, "one.csv", "k\n4\n")
+    with pytest.raises(ValueError, match=r"expected 1 labels, as in .*one.csv; got 2 \(a folder is the parts of one"):
+        content(one, str(tmp_path))
 
 
 def test_a_pipe_is_read_twice_where_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ def test_options_without_effect_are_refused(tmp_path: Path, error: Any) -> None:
     for asked, words in (
         ([*one, "--join", "shared"], "--join: expected several files"),
         ([*two, "--join", "shared"], "--join: expected at least two files with names of rows; got 0 of 2"),
-        ([*one, "--id", "t"], "--id: expected another column than that of --truth"),
+        ([*one, "--id", "t"], "--id: expected a column other than that of --truth"),
         ([*one, "--seed", "1"], "--seed: expected --confidence-level or --resamples too"),
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
@@ -225,6 +225,10 @@ def test_files_as_people_have_them(tmp_path: Path, run: Any, error: Any, monkeyp
     assert "(there are 'leiden_0.5', 'kmeans', 'class', 'donor')" in error("score", *files[1:], *asked, "zzz")
     said = run("score", "class.csv", "kmeans.csv", *asked, "kmeans").err
     assert "of these files none has names of rows: files are joined by position (--id COLUMN" in said
+    assert "note: 'donor', which all files have, does not name the rows of each" in said
+    Path("twice.csv").write_text("\n".join([Path("cell.csv").read_text().strip(), "0,7"]) + "\n")
+    refused = error("score", "class.csv", "twice.csv", *asked, "kmeans")
+    assert refused.startswith("twice.csv: column 'cell': expected different names of rows; got 7 2 times (--join")
     Path("renamed.csv").write_text("item,run\na,1\nb,2\n")
     refused = error("score", "cell.csv", "renamed.csv", "--truth", "run", "--id", "cell")
     assert "renamed.csv: --id: expected a column 'cell' in each file; got 'item', 'run' (--join position" in refused

@@ -50,7 +50,7 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     stream = tce.evaluate_stream([([0, 0, 1, 1, 2, 2], runs)], ["ari"], **noisy)
     for own in (scores, stream, scores.top(3)):
         assert sorted(own.distinct(runs[[*(own.clusterings or range(3))]]).to_pandas()["count"]) == [1, 2]
-    with pytest.raises(ValueError, match="noise: expected 'singletons', as of the scores; got 'cluster'"):
+    with pytest.raises(ValueError, match="noise: expected 'singletons', as in the scores; got 'cluster'"):
         scores.distinct(runs, noise="cluster")
     with pytest.raises(TypeError, match=r"ignore_index: expected one of the options mask, weights, noise_label"):
         scores.distinct(runs, ignore_index=0)
@@ -146,7 +146,7 @@ def test_the_best() -> None:
         scores.top(1, within=[1, 2])
     with pytest.raises(ValueError, match="n: expected"):
         scores.top(0)
-    with pytest.raises(ValueError, match="expected a measure that says what is better"):
+    with pytest.raises(ValueError, match="expected a measure with a direction"):
         tce.evaluate(true, runs, ["joint_entropy"]).best()
     gone = tce.evaluate(true, torch.where(torch.arange(8)[:, None] == 1, -1, runs), ["ari"], noise_label=-1)
     assert (gone.top(8).clusterings or ())[-1] == 1  # nan comes last
@@ -168,6 +168,11 @@ def test_files(tmp_path: Path) -> None:
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert [(row["clustering"], row["group"]) for row in rows] == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
     assert [float(row["ami_arithmetic"]) for row in rows] == grouped["ami"].flatten().tolist()
+    tce.pairwise({"a": runs[0], "b": runs[1]}).to_csv(path)
+    assert [row.split(",")[:2] for row in path.read_text().splitlines()] == [
+        ["labels_true", "labels_pred"],
+        *([x, y] for x in "ab" for y in "ab"),
+    ]
     tce.evaluate(true, runs[0], ["ami"]).to_csv(path)
     assert path.read_text().splitlines()[0] == "ami_arithmetic"
 

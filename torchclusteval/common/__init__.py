@@ -1,1 +1,1 @@
-"""Helpers of all stages: arithmetic, lazy properties, checks of options, text."""
+"""Helpers for all stages: arithmetic, lazy properties, checks of options, text."""

@@ -1,4 +1,4 @@
-"""Checks of options (a number within bounds, one of several choices), and memory."""
+"""Checks of options (a number within bounds, one of several choices) and of memory."""
 
 import math
 import os
@@ -13,22 +13,22 @@ import torch
 
 from torchclusteval.common.formatting import brief, shortened
 
-MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
+MAX_CELLS = 1 << 32  # most cells of all dense tables of a batch
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
 def is_number(x: Any) -> bool:
-    """Whether a value is a real number of Python or NumPy; booleans are not."""
+    """Whether a value is a real number of Python or NumPy, not a boolean or a length of time."""
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, (bool, np.timedelta64))
 
 
 def is_whole(x: Any) -> bool:
-    """Whether a value is a whole number of Python or NumPy; booleans and lengths of time are not."""
+    """Whether a value is a whole number of Python or NumPy, not a boolean or a length of time."""
     return isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.timedelta64))
 
 
 class Kind(NamedTuple):
-    """What an option may be: in words, and as a function that says whether a value is one."""
+    """The values of an option: in words, and as a test."""
 
     expected: str
     fits: Callable[[Any], bool]
@@ -39,18 +39,18 @@ FLAG = Kind("one of False, True", lambda x: isinstance(x, (bool, np.bool_)))  # 
 
 
 def one_of(*choices: Any) -> Kind:
-    """One of these words and other values."""
+    """One of these values."""
     fits = lambda x: any(x is choice or (isinstance(x, type(choice)) and x == choice) for choice in choices)  # noqa: E731
     return Kind(f"one of {', '.join(map(str, choices))}", fits)
 
 
 def optional(kind: Kind) -> Kind:
-    """None, or a value of a kind."""
+    """None, or a value of this kind."""
     return Kind(kind.expected, lambda x: x is None or kind.fits(x))
 
 
 def check_kinds(options: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
-    """Raise unless each option is of the kind given for its name."""
+    """Raise unless each option is of its kind."""
     for name, kind in kinds.items():
         if not kind.fits(options[name]):
             raise ValueError(f"{name}: expected {kind.expected}; got {brief(options[name])}")
@@ -80,12 +80,12 @@ def check_bools(**options: Any) -> None:
 
 
 def check_count(x: Any, name: str) -> None:
-    """Raise unless it is a whole number of at least 1."""
+    """Raise unless an option is a whole number of at least 1."""
     check_kinds({name: x}, {name: COUNT})
 
 
 def check_chunk_size(chunk_size: Any) -> None:
-    """Raise unless it is None or a whole number of at least 1 and of 64 bits."""
+    """Raise unless the chunk size is None or a whole number from 1 to 2**63 - 1."""
     if chunk_size is None:
         return
     check_kinds({"chunk_size": chunk_size}, {"chunk_size": COUNT})
@@ -94,7 +94,7 @@ def check_chunk_size(chunk_size: Any) -> None:
 
 
 def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
-    """The numbers of a batch at an index, or an IndexError."""
+    """The numbers of the batch at an index; any other key is an IndexError."""
     check_unmasked(key, name)
     try:
         if isinstance(key, (str, bytes)):
@@ -106,21 +106,21 @@ def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
 
 
 def is_listable(x: Any, name: str) -> bool:
-    """Whether ``list`` takes a value; raise on a tensor without values to read one by one."""
+    """Whether ``list`` takes a value; raise on a tensor without readable values."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
-    return isinstance(x, Iterable) and getattr(x, "ndim", None) != 0  # without a dimension it is no sequence
+    return isinstance(x, Iterable) and getattr(x, "ndim", None) != 0  # 0-d tensors and arrays are no sequences
 
 
 def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") -> None:
-    """Raise unless a tensor holds values that can be read one by one."""
+    """Raise unless a tensor is dense, with readable values."""
     if x.layout != torch.strided or x.is_nested or x.is_quantized or x.device.type == "meta":
         kind = "a nested one (pad it)" if x.is_nested else f"{x.dtype}, {x.layout} on {x.device}"
         raise ValueError(f"{name}: expected {expected}; got {kind}")
 
 
 def check_unmasked(x: Any, name: str) -> None:
-    """Raise on masked entries of an array or of rows in lists: NumPy would read what lies below the mask."""
+    """Raise on masked entries of an array or of rows in lists: NumPy would read the values below the mask."""
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         remedy = "fill them, as with .filled(0), or leave them out"
         raise ValueError(f"{name}: expected an array without masked entries; got some ({remedy})")
@@ -135,7 +135,7 @@ def _has_entries(x: Any) -> bool:
 
 
 def names_of_two_types(left: Iterable[Hashable], right: Iterable[Hashable]) -> str | None:
-    """A name without an equal on the other side that reads like one of another type there, as 1 and "1" do."""
+    """Message on two names that read alike but differ in type, such as 1 and "1"; None without such a pair."""
     left, right = dict.fromkeys(left), dict.fromkeys(right)
     if len({*map(type, left), *map(type, right)}) < 2:
         return None
@@ -149,10 +149,10 @@ def names_of_two_types(left: Iterable[Hashable], right: Iterable[Hashable]) -> s
 
 
 def check_one_type(left: Iterable[Hashable], right: Iterable[Hashable], what: str) -> None:
-    """Raise on names that cannot be compared between sides: names equal as text alone, and tensors."""
+    """Raise on names that no other side can match: equal as text but of another type, or tensors."""
     left, right = list(left), list(right)
     if any(issubclass(kind, torch.Tensor) for kind in {*map(type, left), *map(type, right)}):
-        raise ValueError(f"{what}: expected numbers or names; got tensors, of which no two are equal (use tolist())")
+        raise ValueError(f"{what}: expected numbers or names; got tensors, which never equal each other (use tolist())")
     found = names_of_two_types(left, right)
     if found is not None:
         raise ValueError(f"{what}: expected names of one type on both sides; got others: {found}")
@@ -165,7 +165,7 @@ def _text(name: Hashable) -> str:
 
 
 def as_path(x: Any, name: str) -> Path:
-    """The path of a file to read or write."""
+    """An argument as the path of a file to read or write."""
     text = os.fspath(x) if isinstance(x, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ValueError(f"{name}: expected the path of a file; got {brief(x)}")
@@ -173,14 +173,14 @@ def as_path(x: Any, name: str) -> Path:
 
 
 def not_tables(x: Any, name: str = "tables") -> ValueError:
-    """The error for an argument other than contingency tables."""
-    remedy = "from_labels makes them of labels, .tables() of an accumulator"
+    """The error for an argument that is not contingency tables."""
+    remedy = "from_labels makes them from labels, .tables() from an accumulator"
     return ValueError(f"{name}: expected ContingencyTables ({remedy}); got {type(x).__name__}")
 
 
 @contextmanager
 def explain_out_of_memory(message: str) -> Iterator[None]:
-    """Turn an allocator's failure into a ``ValueError`` with this message and its remedy."""
+    """Turn a failed allocation into a ``ValueError`` with this message."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -191,7 +191,7 @@ def explain_out_of_memory(message: str) -> Iterator[None]:
 
 
 def check_cells_fit(cells: int, message: str) -> AbstractContextManager[None]:
-    """Raise a ``ValueError`` for more cells than ``MAX_CELLS``, or where the allocation in the context fails."""
+    """Raise a ``ValueError`` for more cells than ``MAX_CELLS``, or if the allocation in the context fails."""
     if cells > MAX_CELLS:
         raise ValueError(message)
     return explain_out_of_memory(message)
@@ -201,7 +201,7 @@ def check_cells_fit(cells: int, message: str) -> AbstractContextManager[None]:
 def retain_freed_memory() -> None:
     """Raise glibc's mmap threshold so that freed blocks of up to 32 MB are reused instead of returned to the system.
 
-    By default glibc returns blocks from 128 KB on at once, and mapping pages again costs more than the arithmetic on
-    them. Freeing one large block, which is never written, raises the threshold. No effect on other allocators.
+    By default glibc returns blocks of 128 KB and more at once, and new pages cost more than the arithmetic on them. The
+    free of one large block, never written, raises the threshold. No effect on other allocators.
     """
     torch.empty(31 << 20, dtype=torch.uint8)

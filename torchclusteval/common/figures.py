@@ -1,4 +1,4 @@
-"""Figures by matplotlib without pyplot: nothing is shown, and no global state is touched."""
+"""Figures of matplotlib without pyplot, so none is shown and no global state changes."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -9,13 +9,13 @@ from torchclusteval.common.output import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart.
+# Okabe and Ito's colours, for colour-blind readers.
 SAFE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C8C")
-OF_FILES: dict[str, Any] = {}  # the dpi and size (inches) that the command line asks for
+OF_FILES: dict[str, Any] = {}  # "dpi" and "size" (inches), set by the command line
 
 
 def new_figure(width: float, height: float, title: str = "") -> "Figure":
-    """An empty figure; width and height are in inches."""
+    """An empty figure; width and height in inches."""
     figures = import_optional("matplotlib.figure", "plots")
     figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
     if title:
@@ -24,7 +24,7 @@ def new_figure(width: float, height: float, title: str = "") -> "Figure":
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
-    """Replace a file by a figure; texts of a PDF can be searched and edited, as its fonts are TrueType."""
+    """Replace a file by a figure. TrueType fonts keep the texts of a PDF open to search and editing."""
     fonts = import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42, "ps.fonttype": 42})
     with replacing(path) as unfinished, fonts:
         figure.set_size_inches(OF_FILES.get("size") or tuple(figure.get_size_inches()))

@@ -21,7 +21,7 @@ def format_number(x: float) -> str:
 
 
 def brief(x: object) -> str:
-    """A value that was not expected, on one line."""
+    """An unexpected value, on one line."""
     text = repr(x)
     if isinstance(x, str):
         return text
@@ -30,7 +30,7 @@ def brief(x: object) -> str:
 
 
 def shortened(value: object) -> str:
-    """A value as Python writes it, in one line of at most 60 characters."""
+    """The repr of a value, on one line of at most 60 characters."""
     text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -71,12 +71,12 @@ def html_table(
 
 
 def printable(text: str) -> str:
-    """Text that takes one line and moves no cursor."""
+    """The text with ? for line breaks and control characters."""
     return "".join(x if x.isprintable() else "?" for x in text)
 
 
 def shorten(text: str, width: int) -> str:
-    """The text, or its two ends where it is longer than ``width``."""
+    """The text, or the two ends of a text longer than ``width``."""
     if len(text) <= width:
         return text
     tail = (width - 3) // 2

@@ -1,4 +1,4 @@
-"""Quantities that are computed once and kept on their object."""
+"""Quantities computed once and kept on their object."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -28,12 +28,12 @@ class lazy_property:  # noqa: N801 - used as a decorator
         if self.key not in kept:
             kept[self.key] = self.function(instance)
         value = kept[self.key]
-        object.__setattr__(instance, self.key, value)  # which is found first, without a call
+        object.__setattr__(instance, self.key, value)  # found first, without a call
         return value
 
 
 def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Keep the value of a function of tables on the tables, for all measures that call it."""
+    """Keep the value of a function on its tables, for all measures that call it."""
     key = _key(function)
 
     @wraps(function)
@@ -51,14 +51,14 @@ def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
-    """A copy with these values of lazy properties and of functions cached on tables, and no others yet."""
+    """A copy with these values of lazy properties and cached functions; it computes all others anew."""
     made: Any = copy(instance)
     for name in [name for name in vars(made) if isinstance(getattr(type(made), name, None), lazy_property)]:
         del vars(made)[name]
     made._memo = {
         quantity.key if isinstance(quantity, lazy_property) else _key(quantity): x for quantity, x in values.items()
     }
-    made._memo["_launched"] = None  # a kernel would work out what is preset here
+    made._memo["_launched"] = None  # a kernel would compute the preset quantities again
     result: T = made
     return result
 

@@ -1,7 +1,7 @@
 """Shared arithmetic: sums in a fixed order, logarithms safe at zero, ties.
 
-Gradients at a tie are fixed here, since those of torch's own functions (such as ``clamp`` at its bound) differ between
-releases. Without a gradient the functions are torch's own, which are faster; the values are the same.
+Gradients at a tie are defined here, as those of torch (such as of ``clamp`` at its bound) differ between releases.
+Tensors without a gradient use torch's own functions: the same values, faster.
 """
 
 import math
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-DECIMALS = 12  # of scores that are compared: what differs in later ones differs by rounding
-SUM_BLOCK = 16  # a multiple of every vector length, so vector loops leave no tail
+DECIMALS = 12  # of scores in comparisons; later decimals differ by rounding
+SUM_BLOCK = 16  # a multiple of every vector length, so vector loops have no remainder
 _MIN_MAX_BLOCK = 1 << 16  # numbers
 _SUM_BLOCK = 4096  # numbers; torch would split a longer sum over threads, which changes its last bits
-_STIRLING_FROM = 16.0  # from here on four terms of Stirling's series are exact to 1e-14
-_MOST_TABULATED = 1 << 16  # numbers up to which functions of whole numbers are looked up
+_STIRLING_FROM = 16.0  # from here on, four terms of Stirling's series are exact to 1e-14
+_MOST_TABULATED = 1 << 16  # largest whole number in the tables of functions
 _MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their square (in the gradient) does not underflow
 
 
@@ -32,16 +32,16 @@ def sum_reproducible(x: Tensor) -> Tensor:
 
 
 def min_max(x: Tensor) -> tuple[int, int]:
-    """Smallest and largest of at least one whole number; synchronises with the device.
+    """Smallest and largest of one or more whole numbers; synchronises with the device.
 
-    On the CPU NumPy is two to three times as fast as ``aminmax``: blocks stay in the cache between minimum and maximum,
+    On the CPU, NumPy is two to three times as fast as ``aminmax``: blocks stay in the cache from minimum to maximum,
     and no threads start.
     """
     if x.device.type != "cpu":
         low, high = torch.stack(torch.aminmax(x)).tolist()
         return low, high
     numbers = x.numpy()
-    if x.numel() <= _MIN_MAX_BLOCK or not x.is_contiguous():  # strided: in the order of memory, blocks would be copies
+    if x.numel() <= _MIN_MAX_BLOCK or not x.is_contiguous():  # strided: in memory order; blocks would be copies
         return int(np.minimum.reduce(numbers, None)), int(np.maximum.reduce(numbers, None))
     flat = numbers.reshape(-1)
     parts = [flat[start : start + _MIN_MAX_BLOCK] for start in range(0, len(flat), _MIN_MAX_BLOCK)]
@@ -50,7 +50,7 @@ def min_max(x: Tensor) -> tuple[int, int]:
 
 
 def sum_padding_invariant(x: Tensor) -> Tensor:
-    """Sum over the last dimension in blocks, in order, so that trailing blocks of zeros change no bit."""
+    """Sum over the last dimension by blocks in order, so that trailing blocks of zeros change no bit."""
     width, x = x.shape[-1], x.contiguous()  # strides change the order of a sum
     if width <= SUM_BLOCK:
         return x.sum(-1)
@@ -60,31 +60,31 @@ def sum_padding_invariant(x: Tensor) -> Tensor:
 
 
 def at_least(x: Tensor, low: float) -> Tensor:
-    """``x``, raised to ``low``; the gradient is 1 from ``low`` (inclusive) on, and 0 below."""
+    """``x``, raised to at least ``low``; the gradient is 1 from ``low`` (inclusive) on, and 0 below."""
     return x.masked_fill(x < low, low) if x.requires_grad else x.clamp(min=low)
 
 
 def at_most(x: Tensor, high: float) -> Tensor:
-    """``x``, lowered to ``high``; the gradient is 1 up to ``high`` (inclusive), and 0 above."""
+    """``x``, lowered to at most ``high``; the gradient is 1 up to ``high`` (inclusive), and 0 above."""
     return x.masked_fill(x > high, high) if x.requires_grad else x.clamp(max=high)
 
 
 def larger(x: Tensor, y: Tensor) -> Tensor:
-    """The larger of two numbers; each of two equal ones gets half of the gradient."""
+    """The larger of two numbers; equal numbers get half of the gradient each."""
     if not (x.requires_grad or y.requires_grad):
         return torch.maximum(x, y)
     return torch.where(x == y, (x + y) / 2, torch.where(x < y, y, x))
 
 
 def smaller(x: Tensor, y: Tensor) -> Tensor:
-    """The smaller of two numbers; each of two equal ones gets half of the gradient."""
+    """The smaller of two numbers; equal numbers get half of the gradient each."""
     if not (x.requires_grad or y.requires_grad):
         return torch.minimum(x, y)
     return torch.where(x == y, (x + y) / 2, torch.where(y < x, y, x))
 
 
 def largest(x: Tensor) -> Tensor:
-    """The largest number of the last dimension; equal ones share the gradient evenly."""
+    """The largest number of the last dimension; equal numbers share the gradient evenly."""
     return share_gradient(x, lambda y: y.amax(-1), lambda y: y.unsqueeze(-1), lambda y: y.sum(-1))
 
 
@@ -94,7 +94,7 @@ def share_gradient(
     broadcast: Callable[[Tensor], Tensor],
     add: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """The maxima of groups of numbers, with a gradient that the largest numbers of a group share evenly.
+    """The maxima of groups of numbers; the largest numbers of a group share its gradient evenly.
 
     ``broadcast`` gives each number the value of its group, ``add`` sums the numbers of each group.
     """
@@ -107,12 +107,12 @@ def share_gradient(
 
 
 def one_if_zero(x: Tensor, *, whole: bool = False) -> Tensor:
-    """``x``, which is not negative, with 1 for 0; the gradient is 1, at 0 too. Whole numbers take one operation."""
+    """``x`` of 0 or more, with 1 in place of 0; the gradient is 1 everywhere. ``whole`` numbers take one operation."""
     return x.clamp(min=1) if whole else x + (1.0 - x.sign())
 
 
 def reciprocal_or_zero(x: Tensor, filled: Tensor) -> Tensor:
-    """``1 / x`` of numbers that are not negative, and 0 (with a gradient of 0) for 0; ``filled`` is their sign.
+    """``1 / x`` of numbers of 0 or more, and 0 (with a gradient of 0) for 0; ``filled`` is their sign.
 
     Numbers below 1e-150 count as 1e-150, with a gradient of 0.
     """
@@ -133,17 +133,17 @@ def sqrt_or_zero(x: Tensor) -> Tensor:
 
 
 def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """``numerator / denominator``, for numerators that are 0 wherever the denominator is; 0 there.
+    """``numerator / denominator``, and 0 for 0/0; a denominator of 0 needs a numerator of 0.
 
-    The denominator is masked before the division: masking the result instead would leave nan in the gradient.
+    The mask is on the denominator, before the division: a mask on the result would leave nan in the gradient.
     """
     return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
 
 def log_gamma_rest(x: Tensor) -> Tensor:
-    """``log(gamma(x))`` less Stirling's ``(x - 1/2) log x - x + log(2 pi) / 2``, for numbers above 0.
+    """``log(gamma(x))`` minus Stirling's ``(x - 1/2) log x - x + log(2 pi) / 2``, for numbers above 0.
 
-    Differences of log-gammas of large numbers lose digits.
+    Differences between log-gammas of large numbers lose digits; differences between these rests do not.
     """
     large = x.clamp(min=_STIRLING_FROM)
     square = (large * large).reciprocal_()
@@ -153,7 +153,7 @@ def log_gamma_rest(x: Tensor) -> Tensor:
 
 
 def log_binomial(x: Tensor, y: Tensor) -> Tensor:
-    """``log((x + y)! / (x! y!))`` of numbers of 0 or more, to all digits where one or both are large."""
+    """``log((x + y)! / (x! y!))`` of numbers of 0 or more, to all digits even if one or both are large."""
     few, more = smaller(x, y), larger(x, y) + 1
     power = (more + few - 0.5) * torch.log1p(few / more) - few + few * torch.log(more)
     above, below = log_gamma_rest(torch.stack([more + few, more]))
@@ -166,13 +166,13 @@ def log_factorial(x: Tensor) -> Tensor:
 
 
 def log_factorial_rest(x: Tensor) -> Tensor:
-    """``log(x!)`` less ``x log x - x``, of whole numbers; 0 for 0."""
+    """``log(x!)`` minus ``x log x - x``, for whole numbers; 0 for 0."""
     positive = x.clamp(min=1)
     return (log_gamma_rest(positive) + torch.log(2 * math.pi * positive) / 2) * x.sign()
 
 
 def of_whole_numbers(function: Callable[[Tensor], Tensor], x: Tensor, most: int | None) -> Tensor:
-    """A function of numbers of 0 or more; of whole numbers on the host up to ``most`` it is looked up, much faster."""
+    """A function of numbers of 0 or more; a fast table has its values at whole numbers on the host, up to ``most``."""
     if most is None or most > _MOST_TABULATED:
         return function(x.double())
     return torch.from_numpy(np.asarray(_tabulated(function).take(x.numpy())))
@@ -184,7 +184,7 @@ def _tabulated(function: Callable[[Tensor], Tensor]) -> NDArray[np.float64]:
 
 
 class WholeNumbersAsFloat64(TorchFunctionMode):
-    """Functions of whole numbers that give float32 in torch, such as quotients, give float64 here."""
+    """Inside, functions of whole numbers with float32 results in torch, such as quotients, give float64."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         value = func(*args, **(kwargs or {}))

@@ -1,4 +1,4 @@
-"""Optional packages: imported where they are used, with an error that names the extra."""
+"""Import of optional packages on first use; the error names the extra."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ else:
 
 
 def import_optional(module: str, extra: str) -> Any:
-    """An optional module, or an ImportError with the name of its extra."""
+    """Import an optional module; an ImportError names its extra."""
     try:
         return import_module(module)
     except ImportError as error:

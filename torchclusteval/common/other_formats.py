@@ -1,4 +1,4 @@
-"""Recognises files of formats that a reader does not take, by their first lines."""
+"""Recognise files of other formats by their first lines."""
 
 import re
 
@@ -18,5 +18,5 @@ _FORMATS = (
 
 
 def other_format(text: str) -> str | None:
-    """The format of a file by its first lines, and the command for it; None: none of these."""
+    """The format of a file and the remedy for it, by its first lines, or None."""
     return next((name for start, name in _FORMATS if re.match(start, text.lstrip("\ufeff \t\r\n"))), None)

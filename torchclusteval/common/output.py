@@ -1,4 +1,4 @@
-"""Write files so that an old one survives every failure."""
+"""Write files; an old file survives every failure."""
 
 import os
 import shutil
@@ -9,16 +9,16 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new file next to ``path``; it replaces ``path`` when the block ends without an error.
+    """Yield a new file next to ``path``, and replace ``path`` by it at the end of a block without an error.
 
-    Pipes, ``/dev/stdout`` and other paths without a regular file are written directly.
+    For pipes, ``/dev/stdout`` and other irregular files, yield ``path`` itself.
 
     Raises:
         OSError: the file cannot be written; the error names ``path``.
     """
     given = Path(path)
     is_regular, target = given.is_file() or not given.exists(), given.resolve()
-    unfinished = target.with_name(f".{target.stem}-{os.getpid()}{target.suffix}")  # the suffix says the format
+    unfinished = target.with_name(f".{target.stem}-{os.getpid()}{target.suffix}")  # the suffix gives the format
     try:
         yield unfinished if is_regular else given
         if is_regular and target.exists():
@@ -27,7 +27,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(unfinished, target)
     except OSError as error:
         error.filename = os.fspath(path)
-        del error.filename2  # that of a move; None would be printed
+        del error.filename2  # from a move; None would be printed
         raise
     finally:
         with suppress(OSError):

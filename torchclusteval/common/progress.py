@@ -8,9 +8,9 @@ from torchclusteval.common.optional import import_optional
 
 Progress = Callable[[int, int], object]  # called as progress(done, total)
 
-_BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {elapsed}, {remaining} left"  # a rate says little
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {elapsed}, {remaining} left"  # no rate: it says little
 _LINE = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} {elapsed}, {remaining} left\n"
-_SECONDS_OF_A_BAR, _SECONDS_OF_A_LINE = 1.0, 30.0  # of work before the first
+_SECONDS_OF_A_BAR, _SECONDS_OF_A_LINE = 1.0, 30.0  # work before the first bar or line
 
 
 @contextmanager
@@ -18,9 +18,9 @@ def progress_bar(name: str, shown: bool | None = None) -> Iterator[Progress | No
     """Yield ``progress(done, total)``, or None where nothing is shown.
 
     Args:
-        name: stands before the percentage.
-        shown: True shows it at once and leaves it standing. None shows a bar on a terminal while work takes longer than
-            a second, and a line each half minute elsewhere. False shows nothing.
+        name: the text before the percentage.
+        shown: True shows a bar at once and leaves it at the end. None shows a bar on a terminal, from the first second
+            to the end of the work, and a line each half minute elsewhere. False shows nothing.
     """
     try:
         tqdm = None if shown is False else import_optional("tqdm", "cli").tqdm

@@ -1,4 +1,4 @@
-"""What results share: values by name, and a table in print and in notebooks."""
+"""Shared by all results: values by name, and a table in print and in notebooks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class ByName(Mapping[str, V]):
-    """A mapping of the names in one field; a subclass names the field and may translate names."""
+    """A mapping on the names in one field; a subclass gives the field, and may translate names."""
 
     _field: ClassVar[str]
 
@@ -42,11 +42,11 @@ class Shown(NamedTuple):
     title: str = ""
     notes: Sequence[str] = ()
     words: Sequence[int] = (0,)
-    """Columns that notebooks show on the left."""
+    """Left-aligned columns in notebooks."""
 
 
 class Printed:
-    """Prints as a table; a data class with this base needs ``repr=False``."""
+    """A base of results that print as a table; data classes need ``repr=False``."""
 
     def _shown(self) -> Shown:
         raise NotImplementedError

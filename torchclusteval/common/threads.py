@@ -1,10 +1,10 @@
-"""Threads: torch's own stay out of the package's work, and large work is shared out over a few of the package's own.
+"""Threads: the package runs torch on one thread, and shares large work over a few threads of its own.
 
-torch divides an operation on more than 32,768 numbers among OpenMP threads, and waits for all of them. For pieces of
-this size that saves little, and where other programs keep the cores busy it waits for a thread that does not run:
-milliseconds for an operation of microseconds. The package works on such pieces all the time, so its calls run torch on
-one thread. OpenMP keeps the number of threads for each thread of the program, so no other thread sees a change, and
-the number is as it was when the call is over; ``torch.set_num_threads`` would change the default of new threads too.
+torch divides an operation on more than 32,768 numbers among OpenMP threads, and waits for all of them. On pieces just
+above this size that saves little; on busy cores it costs milliseconds for an operation of microseconds, while torch
+waits for a thread to get its turn. The package works on such pieces all the time, so its calls run torch on one thread.
+OpenMP has a number of threads for each thread of the program: no other thread sees the change, and the end of the call
+undoes it. ``torch.set_num_threads`` would change the default of new threads too.
 """
 
 import ctypes
@@ -25,11 +25,11 @@ Item = TypeVar("Item")
 
 _MAX_THREADS = 8  # more would wait for the interpreter
 
-_outer = threading.local()  # .threads: how many torch had outside of the package's call
+_outer = threading.local()  # .threads: torch's number of threads before the package's call
 
 
 def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
-    """Run a function with torch on the calling thread alone; :func:`share` gets the threads that torch had."""
+    """Run a function with torch on the calling thread alone; :func:`share` may use torch's former number of threads."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -52,17 +52,17 @@ def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
 
 @cache
 def _openmp_limit() -> Callable[[int], object]:
-    """OpenMP's function that limits the threads of the calling thread, from the library that torch uses."""
+    """The function of torch's OpenMP library that limits the threads of the calling thread."""
     try:
         limit = ctypes.PyDLL(torch._C.__file__).omp_set_num_threads
-    except (AttributeError, OSError):  # built without OpenMP, or a system that finds no functions of other libraries
+    except (AttributeError, OSError):  # no OpenMP, or no access to functions of other libraries
         return lambda threads: None
     limit.argtypes, limit.restype = [ctypes.c_int], None
     return limit
 
 
 def thread_count() -> int:
-    """How many threads large work may be shared over: as many as torch has, but no more than cores are free to use."""
+    """Number of threads for large work: torch's number, but no more than the cores that this process may use."""
     threads = torch.get_num_threads()
     if threads == 1:
         threads = getattr(_outer, "threads", 1)
@@ -74,9 +74,9 @@ def _usable_cores() -> int:
 
 
 def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: int | None = None) -> list[T]:
-    """Call ``work`` once on each of several threads (at most :func:`thread_count`) with the items that it takes.
+    """Call ``work`` once on each of several threads; every call takes items from a common queue until it is empty.
 
-    Returns what each call returned, in no order.
+    The number of threads is by default :func:`thread_count`. Returns the results of the calls, in no order.
     """
     waiting = deque(items)
     number = min(thread_count() if threads is None else threads, len(waiting))
@@ -86,7 +86,7 @@ def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: i
 
     @on_one_thread
     def run(_: int) -> T:
-        _outer.threads = 1  # what is shared out is not shared again
+        _outer.threads = 1  # shared work is not shared again
         try:
             with torch.inference_mode(inference):
                 return work(_taken(waiting))
@@ -98,7 +98,7 @@ def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: i
         try:
             return list(pool.map(run, range(number)))
         finally:
-            waiting.clear()  # of an interruption, too
+            waiting.clear()  # after an interruption, too
 
 
 def _taken(waiting: deque[Item]) -> Iterator[Item]:

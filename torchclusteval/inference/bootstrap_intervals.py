@@ -106,7 +106,7 @@ def bootstrap(
     options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
     check_bools(macro=macro, keep_resamples=keep_resamples)
     if macro and resample != "groups":
-        raise ValueError(f"macro: expected resample='groups' too, whose scores it averages; got resample={resample!r}")
+        raise ValueError(f"macro: expected resample='groups' too, for the scores to average; got resample={resample!r}")
     generator = seeded(rng)
     check_progress(progress)
     check_tables(tables)

@@ -320,7 +320,7 @@ def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPa
     given += [("labels_b", index) for index in pandas_indexes(labels_b)]
     check_indexes(given, a.n_items)
     if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
-        raise ValueError("labels_b: expected the names of labels_a; got the same names in another order")
+        raise ValueError("labels_b: expected the names of labels_a in their order; got another order")
 
 
 def is_cheaper(items: int, tables: int, cells: int) -> bool:

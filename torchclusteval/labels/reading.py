@@ -62,6 +62,9 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
         to_integers(source, name, device, validate=options.validate, mask=mask).squeezed()
         for name, source in sources.items()
     ]
+    if options.validate and not meant and all(x.vocabulary is None and _is_one_hot(x.values) for x in ids):
+        remedy = "of one-hot rows take argmax(-1); of clusterings of few items: item_dims=1"
+        warn(f"labels_true, labels_pred: each row, a single 1 and else 0, is read as a clustering ({remedy})")
     names = joint_names(true, pred, shape[:-1])
     return LabelPair(ids[0], ids[1], mask, weights, shape, items, names, indexes, device)
 
@@ -84,6 +87,12 @@ def _shapes(sources: Any, mask: Tensor | None, weights: Tensor | None) -> dict[s
         name = next(name for name, shape in shapes.items() if not shape)
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
     return shapes
+
+
+def _is_one_hot(x: Tensor) -> bool:
+    """Whether each of the rows has a single 1 and else 0, and there are more rows than columns."""
+    tall = x.dim() == 2 and len(x) > x.shape[1] > 1
+    return tall and all(bool((rows >= 0).all() and (rows.sum(-1) == 1).all()) for rows in (x[:9], x))
 
 
 def _as_weights(weights: Any, device: torch.device) -> Tensor:

@@ -43,6 +43,12 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
+def comma_remedy(text: str) -> str:
+    """What to write in place of a number with a decimal comma, in brackets; nothing for other text."""
+    point = text.replace(",", ".")
+    return f" (a decimal comma? write {point})" if point != text and is_number(point) else ""
+
+
 def is_plain(cell: str) -> bool:
     """Whether a whole number is spelled in the shortest way."""
     return _PLAIN.fullmatch(cell) is not None

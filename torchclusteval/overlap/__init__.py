@@ -1,15 +1,15 @@
 """Overlapping clusterings, with several groups per item, and their measures.
 
-Every measure takes ``true``, the classes of each item, and ``pred``, the clusters of each item, both as
-:class:`Memberships`. Batch shapes broadcast, named items are aligned by name, and the result is ``(*batch,)`` float64.
-``chunk_size`` is about how many pairs of items (under 400 bytes each), or a quarter of the pairs of groups, to hold at
-once, but never less than one item, or one group, against all others; it bounds the memory and changes no value.
-A ``ValueError`` is raised if the two are on different devices or cannot be aligned, or for a chunk size below 1.
+Every measure takes two :class:`Memberships`, ``true`` with the classes of each item and ``pred`` with its clusters.
+Batch shapes broadcast, named items are aligned by name, and the result is ``(*batch,)`` float64. ``chunk_size`` bounds
+the memory, under 400 bytes for each unit, and changes no value: four times as many pairs of items (or of groups) are
+held at once, but at least one item (one group) against all others. Two sides on different devices or without an
+alignment, and a chunk size below 1, raise a ``ValueError``.
 
 ``inputs`` and ``files`` read groups, ``memberships`` holds them, ``comparison`` aligns two sides. ``intersections``
 counts the groups that pairs of items share and the items that pairs of groups share. ``bcubed``, ``matching``,
-``community`` and ``element_centric`` hold the measures, ``registry`` lists them; ``hierarchy`` holds the weights of the
-levels of a hierarchy and what compares whole trees.
+``community`` and ``element_centric`` hold the measures, ``registry`` lists them; ``hierarchy`` has the weights of the
+levels of a hierarchy and measures of whole trees.
 """
 
 from torchclusteval.overlap import bcubed, community, element_centric, hierarchy, matching

@@ -30,7 +30,7 @@ class ItemValues(NamedTuple):
 def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed precision.
 
-    The mean over items ``e`` of the mean over the items ``e'`` that share a cluster with it (itself too) of
+    The mean over items ``e`` of the mean over all items ``e'`` in a cluster of ``e`` (itself included) of
 
         MP(e, e') = min(|C(e) & C(e')|, |L(e) & L(e')|) / |C(e) & C(e')|,
 
@@ -50,7 +50,7 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
 def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed recall: the precision with classes and clusters exchanged.
 
-    The mean over items ``e`` of the mean over the items ``e'`` that share a class with it (itself too) of
+    The mean over items ``e`` of the mean over all items ``e'`` in a class of ``e`` (itself included) of
 
         MR(e, e') = min(|C(e) & C(e')|, |L(e) & L(e')|) / |L(e) & L(e')|.
 
@@ -73,7 +73,7 @@ def extended_bcubed_f(
     Args:
         alpha: weight of precision, 0 to 1.
 
-    Range: 0 to 1, higher is better. 1 does not imply equal groups, except for partitions and hierarchies.
+    Range: 0 to 1, higher is better. 1 implies equal groups for partitions and hierarchies only.
     Degenerate: 0 where precision or recall is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.
     """
@@ -85,11 +85,11 @@ def extended_bcubed_f(
 def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> ItemValues:
     """Extended BCubed precision and recall of each item.
 
-    Items are in the order of ``true``; named items that only ``pred`` has come last.
+    Items are in the order of ``true``; after them come named items of ``pred`` alone.
 
     Returns:
-        ``precision`` and ``recall``, each ``(*batch, N)`` float64; nan for the precision of an item without a
-        cluster and for the recall of one without a class.
+        ``precision`` and ``recall``, each ``(*batch, N)`` float64; nan is the precision of an item without a
+        cluster, and the recall of an item without a class.
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
@@ -111,8 +111,8 @@ def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> 
     """Multiplicity precision ``MP`` of given pairs of items, as in :func:`extended_bcubed_precision`.
 
     Args:
-        pairs: ``(M, 2)`` positions of items (after alignment: those of ``true`` first), or a list of pairs of
-            names where items are named.
+        pairs: ``(M, 2)`` positions of items (after alignment: first the items of ``true``), or a list of pairs of
+            names of named items.
 
     Returns:
         ``(*batch, M)`` float64.
@@ -146,7 +146,7 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
 
 
 def _shared_groups(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:
-    """Numbers of shared classes and of shared clusters of given pairs of items, each ``(*batch, M)`` int64."""
+    """Return (number of shared classes, number of shared clusters) of these pairs of items, ``(*batch, M)`` int64."""
     first, second = _positions(comparison, pairs).unbind(-1)
     shared = []
     for side in (comparison.true, comparison.pred):
@@ -160,7 +160,7 @@ def _shared_groups(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:
 
 
 def _positions(comparison: Comparison, pairs: Any) -> Tensor:
-    """Positions of the items of given pairs, ``(M, 2)`` int64."""
+    """Positions of the items of these pairs, ``(M, 2)`` int64."""
     names = comparison.true.items
     if names is not None and not isinstance(pairs, Tensor):
         places = {name: at for at, name in enumerate(names)}

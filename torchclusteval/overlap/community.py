@@ -1,4 +1,4 @@
-"""Measures of overlapping communities: the omega index, overlapping NMI, numbers and sizes of groups."""
+"""Measures of overlapping communities: omega indexes, overlapping NMI, and measures of numbers and sizes of groups."""
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ __all__ += ["overlapping_nmi_max", "partition_closeness_simple"]
 
 @measure("collins1988", symmetric=True, example="0.6667")
 def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
-    """Share of the pairs of items that share equally many groups on both sides (unadjusted omega index).
+    """Share of pairs of items with equal numbers of shared groups on both sides (unadjusted omega index).
 
     Range: 0 to 1, higher is better; equals ``rand`` on partitions.
     Degenerate: 1 for one item, which has no pairs; nan without items.
@@ -35,16 +35,16 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
 
 @measure("collins1988", symmetric=True, range=SIGNED, chance_corrected=True, example="0.4000")
 def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
-    """Omega index: the share of pairs that share equally many groups on both sides, corrected for chance.
+    """Omega index: share of pairs with equal numbers of shared groups on both sides, corrected for chance.
 
-    With ``M`` pairs, ``a_j`` of them sharing ``j`` classes, ``b_j`` sharing ``j`` clusters and ``o_j`` both,
+    Of ``M`` pairs, ``a_j`` share ``j`` classes, ``b_j`` share ``j`` clusters and ``o_j`` share ``j`` of both:
 
         omega = (sum o_j / M - sum a_j b_j / M^2) / (1 - sum a_j b_j / M^2).
 
-    Range: at most 1, higher is better; 0 is the mean over all permutations of the items of one side. Equals
+    Range: -1 to 1, higher is better; 0 is the mean over all permutations of the items of one side. Equals
         ``adjusted_rand`` on partitions.
-    Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
-    Precision: pairs are counted in integers, and no difference of large sums is taken (see the code).
+    Degenerate: 1 where all pairs share the same number of groups on both sides (0/0); nan without items.
+    Precision: integer counts of pairs, and no difference of large sums (see the code).
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.adjusted_rand, lambda: _adjusted(comparison))
@@ -63,27 +63,26 @@ def _adjusted(comparison: Comparison) -> Tensor:
     # for each j: M o - a b = o (M - a - b + o) - (a - o)(b - o), and M^2 - sum a b = sum a (M - b)
     excess = both.double() * (n_pairs - true - pred + both) - (true - both).double() * (pred - both)
     largest_excess = (true.double() * (n_pairs - pred)).sum(-1)
-    undefined = largest_excess == 0  # exactly 0: a sum of products of integers, none of them negative
+    undefined = largest_excess == 0  # an exact test: the sum has non-negative integer terms
     omega = (excess.sum(-1) / largest_excess.masked_fill(undefined, 1.0)).masked_fill(undefined, 1.0)
     return comparison.nan_without_items(omega)
 
 
 @measure("lutov2019", symmetric=True, range=TO_ONE, chance_corrected=True, example="0.4000")
 def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
-    """Fuzzy omega index: a pair that shares ``j`` classes and ``k`` clusters agrees by ``min(j, k) / max(j, k)``.
+    """Fuzzy omega index: a pair of items with ``j`` common classes and ``k`` common clusters agrees by ``min / max``.
 
-    The omega index counts a pair as agreement where ``j = k`` and as none elsewhere. Here a pair that shares no group
-    on both sides agrees by 1, and the index is the mean agreement ``A`` of the pairs, corrected for chance as there:
+    The omega index counts 1 for ``j = k`` and 0 otherwise; here a pair counts ``min(j, k) / max(j, k)``, or 1 without a
+    common group on either side. The index is the mean agreement ``A`` of the pairs, corrected for chance:
 
         (A - E) / (1 - E), E the mean of A over all permutations of the items of one side.
 
     Range: at most 1, higher is better; 0 is the mean over all permutations. Equals ``adjusted_rand`` on partitions.
-    Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
-    Precision: numbers of groups and pairs are summed in integers by the larger number before any division.
-    Source: no paper or library is known to define a fuzzy omega index by exactly this formula, and other values under
-        that name are other measures. The agreement is after the soft omega index of Lutov, Khayati and Cudre-Mauroux
-        (2019); the correction for chance is that of Collins and Dent (1988) with this agreement. Values are checked
-        against this definition alone.
+    Degenerate: 1 where all pairs share the same number of groups on both sides (0/0); nan without items.
+    Precision: integer sums by the larger of the two numbers of groups, before any division.
+    Source: no known paper or library has exactly this formula of a fuzzy omega index; other values under that name are
+        other measures. The agreement follows the soft omega index of Lutov, Khayati and Cudre-Mauroux (2019), the
+        correction for chance Collins and Dent (1988). Checks of the values use this definition alone.
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.adjusted_rand, lambda: _fuzzy_adjusted(comparison))
@@ -94,7 +93,7 @@ def _fuzzy_adjusted(comparison: Comparison) -> Tensor:
     true, pred = statistics.pairs_by_shared_classes.double(), statistics.pairs_by_shared_clusters.double()
     levels = torch.arange(true.shape[-1], dtype=torch.float64, device=true.device)
     divisors = levels.clamp(min=1)
-    # 1 - A and 1 - E are sums without a negative term: |j - k| / max(j, k) over pairs, and over all pairs of numbers
+    # 1 - A and 1 - E are sums without a negative term: |j - k| / max(j, k) over pairs, and over all (j, k)
     disagreement = (statistics.differences / divisors).sum(-1)
     expected = torch.zeros_like(disagreement)
     for one, other in ((true, pred), (pred, true)):
@@ -110,13 +109,13 @@ def _fuzzy_adjusted(comparison: Comparison) -> Tensor:
 def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Mutual information, in nats, of the number of classes and the number of clusters of an item.
 
-    It asks whether items of many classes are items of many clusters, not which ones. With ``n_ab`` the items of ``a``
-    classes and ``b`` clusters, and ``n_a`` and ``m_b`` those of ``a`` classes and of ``b`` clusters,
+    It compares numbers of groups, not the groups: do items with many classes have many clusters? With ``n_ab`` items
+    of ``a`` classes and ``b`` clusters, ``n_a`` items of ``a`` classes and ``m_b`` items of ``b`` clusters,
 
         sum over a, b of (n_ab / n) log(n n_ab / (n_a m_b)).
 
     Range: 0 to the smaller of the two entropies, higher is better.
-    Degenerate: 0 where all items of a side have equally many groups, as in partitions; nan without items.
+    Degenerate: 0 where all items of a side have the same number of groups, as in partitions; nan without items.
     Source: Ahn, Bagrow and Lehmann (2010), "overlap quality" with the number of groups as the metadata.
     """
     comparison = compare(true, pred, chunk_size)
@@ -128,13 +127,13 @@ def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | N
 
 @measure("dao2019", symmetric=True, range=(0.0, 0.5), example="0.2500")
 def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
-    """Half of what the distributions of the group sizes of both sides have in common.
+    """Half of the overlap of the distributions of class sizes and of cluster sizes.
 
-    With ``f(x)`` the share of the classes that hold ``x`` items and ``g(x)`` that of the clusters,
+    With ``f(x)`` the share of classes with ``x`` items and ``g(x)`` the share of clusters with ``x`` items,
 
         1/2 * sum over sizes x of min(f(x), g(x)).
 
-    Only sizes count: groups of other items but of the same sizes give 1/2.
+    Only sizes count: groups of other items with the same sizes give 1/2.
 
     Range: 0 to 1/2, higher is better.
     Degenerate: 1/2 where neither side has a group, 0 where one has none; nan without items.
@@ -157,14 +156,14 @@ def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_si
 def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Overlapping normalised mutual information of Lancichinetti, Fortunato and Kertesz.
 
-    Every group is a yes/no variable over the items. ``H(X_k | Y)`` is the least ``H(X_k | Y_l)`` over the groups
-    ``Y_l`` with ``h(P11) + h(P00) > h(P10) + h(P01)``, ``h(p) = -p log p``, and ``H(X_k)`` where there is none. Then
+    Every group is a yes/no variable over the items. ``H(X_k | Y)`` is the least ``H(X_k | Y_l)`` over all groups
+    ``Y_l`` with ``h(P11) + h(P00) > h(P10) + h(P01)``, ``h(p) = -p log p``, and ``H(X_k)`` without such a group. Then
 
         1 - (mean over k of H(X_k | Y) / H(X_k) + mean over l of H(Y_l | X) / H(Y_l)) / 2.
 
-    It does not equal the usual NMI on partitions.
+    On partitions it differs from the usual NMI.
 
-    Degenerate: the ratio of a group that holds every item (0/0) is 0 if the other side has such a group, else 1;
+    Degenerate: the ratio of a group of all items (0/0) is 0 if the other side has such a group, else 1;
         1 where neither side has a group, 0 where one has none; nan without items.
     Source: Lancichinetti, Fortunato and Kertesz (2009), appendix B.
     """
@@ -185,8 +184,8 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
 
         (H(X) - H(X | Y) + H(Y) - H(Y | X)) / (2 max(H(X), H(Y))).
 
-    Degenerate: 1 where no group on either side has an entropy and both sides have groups or neither has;
-        0 where one side has no group; nan without items.
+    Degenerate: 1 where all groups of both sides hold all items, and where neither side has a group; 0 where one side
+        has none; nan without items.
     """
     comparison = compare(true, pred, chunk_size)
     sides = (comparison.patterns.true, comparison.patterns.pred)
@@ -195,19 +194,19 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
         entropies.append(comparison.sum_by_member(side.group_member, entropy))
         informations.append(comparison.sum_by_member(side.group_member, entropy - given_other))
     larger = torch.maximum(entropies[0], entropies[1])
-    undefined = larger == 0  # entropies of groups that hold all items are exactly 0
+    undefined = larger == 0  # an exact test: groups of all items have entropy 0.0
     value = (informations[0] + informations[1]) / (2.0 * larger.masked_fill(undefined, 1.0))
     value = value.masked_fill(undefined, 1.0).clamp(0.0, 1.0)  # against rounding
     return comparison.fill_empty_sides(value)
 
 
-Entropies = tuple[Tensor, Tensor]  # of each group as a yes/no variable, and given the best group of the other side
+Entropies = tuple[Tensor, Tensor]  # (groups,) each: of a group as a yes/no variable; given the best other group
 
 
 def _normalized_conditional_entropy(
     comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence, of_groups: Entropies
 ) -> Tensor:
-    """Mean over the groups of a side of ``H(X_k | Y) / H(X_k)``, ``(*batch,)``."""
+    """Mean of ``H(X_k | Y) / H(X_k)`` over the groups of a side, ``(*batch,)``."""
     other_full = (other_side.group_sizes == comparison.n_items).long()
     other_has_full = add_at(other_side.group_member, other_full, comparison.n_members)[side.group_member] > 0
     undefined = side.group_sizes == comparison.n_items
@@ -235,10 +234,9 @@ def _side_entropies(comparison: Comparison, runs: IntersectionRuns) -> Entropies
 
 
 def _least_given_disjoint(comparison: Comparison, runs: IntersectionRuns, run: GroupIntersections) -> Tensor:
-    """Least conditional entropy of each group of a run, given a group of the other side that shares no item with it.
+    """Least conditional entropy of each group of a run, given a group of the other side without common items.
 
-    It depends on the two sizes alone, so each size of groups on the other side is tried once. Infinity where there is
-    no such group.
+    Only the two sizes matter, so each size on the other side is tried once. Infinity without such a group.
     """
     step, other = comparison.n_items + 1, runs.other_side
     distinct, size_class = torch.unique(other.group_member * step + other.group_sizes, return_inverse=True)
@@ -264,13 +262,13 @@ def _least_given_disjoint(comparison: Comparison, runs: IntersectionRuns, run: G
 def _conditional_entropy(common: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
     """``H(X | Y)`` of two groups, infinity where ``Y`` says more about the complement of ``X`` than about ``X``.
 
-    ``common`` items are in both, ``size`` in ``X``, ``other`` in ``Y``, of ``n`` items.
+    Of ``n`` items, ``size`` are in ``X``, ``other`` in ``Y`` and ``common`` in both.
     """
     only, only_other, neither = size - common, other - common, n - size - other + common
     agree = _entropy_term(common, n) + _entropy_term(neither, n)
     differ = _entropy_term(only, n) + _entropy_term(only_other, n)
     value = agree + differ - _entropy_term(other, n) - _entropy_term(n - other, n)
-    # exactly 0 for equal groups, where the sum may leave a rounding error
+    # equal groups: exactly 0, in place of a rounding error
     value = value.clamp(min=0.0).masked_fill((only == 0) & (only_other == 0), 0.0)
     return value.masked_fill((agree <= differ) | (neither < 0), torch.inf)
 

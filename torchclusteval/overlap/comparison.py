@@ -1,4 +1,4 @@
-"""Two clusterings side by side: items with the same groups on both sides are merged into one pattern."""
+"""Two clusterings, aligned. Items with the same groups on both sides form one pattern."""
 
 import math
 from collections.abc import Callable
@@ -27,16 +27,16 @@ _CHUNK_ITEM_PAIRS = 2**17  # fits the cache: larger blocks are slower
 class GroupIncidence:
     """The groups of each pattern on one side, and the patterns of each group; all int64.
 
-    Groups of different batch members are different groups here, numbered by member, and none is empty.
+    Each batch member has groups of its own, numbered member by member; empty groups are left out.
     """
 
     lengths: Tensor  # (patterns,): number of groups of each pattern
-    groups: Tensor  # (entries,): groups of one pattern after another, ascending
-    patterns: Tensor  # (entries,): patterns of one group after another
+    groups: Tensor  # (entries,): groups of the first pattern, ascending, then of the second ...
+    patterns: Tensor  # (entries,): patterns of the first group, then of the second ...
     group_lengths: Tensor  # (groups,): number of patterns of each group
     group_sizes: Tensor  # (groups,): number of items of each group
     group_member: Tensor  # (groups,): batch member of each group
-    group_codes: Tensor  # (groups,): number of each group in its memberships
+    group_codes: Tensor  # (groups,): code of each group in its ``Memberships``
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @lazy_property
@@ -50,7 +50,7 @@ class GroupIncidence:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The different (true groups, predicted groups) of the items of each batch member, ascending by member."""
+    """The distinct (set of classes, set of clusters) of the items, ascending by batch member."""
 
     member: Tensor  # (patterns,) int64: batch member of each pattern
     item_counts: Tensor  # (patterns,) int64: number of items with each pattern
@@ -61,7 +61,7 @@ class Patterns:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Aligned true and predicted memberships, and all quantities that several measures derive from them."""
+    """Aligned true and predicted memberships, with the quantities that several measures share."""
 
     true: Memberships
     pred: Memberships
@@ -92,7 +92,7 @@ class Comparison:
 
     @lazy_property
     def tables(self) -> ContingencyTables:
-        """Contingency tables of the members that are partitions on both sides, one batch dimension."""
+        """Contingency tables, one batch dimension, of the members with partitions on both sides."""
         chosen = self.both_partitions.nonzero().squeeze(-1)
         labels = [
             side.groups[side.starts.view(side.n_members, self.n_items)[self.broadcast_members(side)[chosen]]]
@@ -105,7 +105,7 @@ class Comparison:
         (true_codes, n_true), (pred_codes, n_pred) = self.true.patterns, self.pred.patterns
         true_codes = true_codes.view(self.true.n_members, self.n_items)[self.broadcast_members(self.true)].flatten()
         pred_codes = pred_codes.view(self.pred.n_members, self.n_items)[self.broadcast_members(self.pred)].flatten()
-        # the side with the full batch shape leads, so that patterns ascend with the batch member
+        # the side of the full batch shape comes first in the key, so that patterns ascend by batch member
         if self.pred.batch_shape == self.batch_shape:
             pattern_of_item, count = dense_ranks(pred_codes * n_true + true_codes, n_pred * n_true)
         else:
@@ -118,7 +118,7 @@ class Comparison:
 
     @lazy_property
     def partition_cells(self) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """Patterns of the members that are partitions on both sides, their numbers of items and sizes of groups."""
+        """Patterns, numbers of items and sizes of both groups, in the members with partitions on both sides."""
         patterns = self.patterns
         cells = self.both_partitions[patterns.member].nonzero().squeeze(-1)
         true, pred = (side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred))
@@ -128,7 +128,7 @@ class Comparison:
         return add_at(member, values, self.n_members).view(self.batch_shape)
 
     def mean_over_items(self, values: Tensor) -> Tensor:
-        """Mean over items of a value of their patterns, ``(*batch,)``; nan values are excluded, and their mean is 1."""
+        """Mean over items of the value of their pattern, ``(*batch,)``, without nan; 1 where all values are nan."""
         undefined, member = values.isnan(), self.patterns.member
         counts = self.patterns.item_counts.masked_fill(undefined, 0)
         sums = self.sum_by_member(member, values.masked_fill(undefined, 0.0) * counts)
@@ -136,25 +136,25 @@ class Comparison:
         return self.nan_without_items((sums / n_defined.clamp(min=1)).masked_fill(n_defined == 0, 1.0))
 
     def nan_without_items(self, values: Tensor) -> Tensor:
-        """The values, or nan for all of them if there are no items."""
+        """The values; all nan without items."""
         return values if self.n_items else torch.full_like(values, torch.nan)
 
     def n_groups(self, side: GroupIncidence) -> Tensor:
-        """Number of groups of a side that have an item, ``(*batch,)`` int64."""
+        """Number of non-empty groups of a side, ``(*batch,)`` int64."""
         return torch.bincount(side.group_member, minlength=self.n_members).view(self.batch_shape)
 
     def mean_over_groups(self, side: GroupIncidence, values: Tensor) -> Tensor:
-        """Mean of a value of the groups of a side, ``(*batch,)``; 0 without groups."""
+        """Mean of values, one for each group of a side, ``(*batch,)``; 0 without groups."""
         return self.sum_by_member(side.group_member, values) / self.n_groups(side).clamp(min=1)
 
     def fill_empty_sides(self, values: Tensor) -> Tensor:
-        """The values where both sides have groups; 1 where neither has, 0 where one has none, nan without items."""
+        """The values where both sides have groups; 1 where both have none, 0 where one has none, nan without items."""
         true_empty, pred_empty = (self.n_groups(side) == 0 for side in (self.patterns.true, self.patterns.pred))
         values = values.masked_fill(true_empty ^ pred_empty, 0.0).masked_fill(true_empty & pred_empty, 1.0)
         return self.nan_without_items(values)
 
     def broadcast_members(self, side: Memberships) -> Tensor:
-        """For each batch member, the number of the member of a side that is broadcast to it, ``(members,)``."""
+        """The member of a side that each batch member takes by broadcasting, ``(members,)``."""
         numbers = torch.arange(side.n_members, device=side.device).view(side.batch_shape)
         return numbers.expand(self.batch_shape).flatten()
 
@@ -190,9 +190,10 @@ _EXAMPLE = """
 def measure(
     source: str, *, range: tuple[float, float] = UNIT, example: str | None = None, **facts: Any
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
-    """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
+    """Make the ``Measure`` of a function of two sides, and run it on one thread.
 
-    ``perfect`` is the largest value of its range, unless given; ``example`` the value that its docstring shows.
+    ``facts`` are fields of ``Measure``; ``perfect`` is by default the upper end of ``range``, and ``example`` is the
+    value in the example of the docstring.
     """
     facts = {"perfect": range[1], "range": range, "source": source, "on_host": True, **facts}
 
@@ -207,8 +208,7 @@ def measure(
 def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None) -> Comparison:
     """Compare two clusterings; arguments and errors as for every overlapping measure.
 
-    The result is cached on ``true``, and dropped when ``true`` is compared with another clustering or ``pred`` is
-    garbage collected.
+    ``true`` keeps the result until its next comparison with another clustering, or until ``pred`` is garbage collected.
     """
     for name, side in (("true", true), ("pred", pred)):
         if not isinstance(side, Memberships):
@@ -218,7 +218,7 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     if last is not None and chunk_size in (None, last.chunk_size):
         return last
     if true.device != pred.device:
-        raise ValueError(f"pred: expected memberships on {true.device}, as true; got {pred.device}")
+        raise ValueError(f"pred: expected memberships on {true.device}, the device of true; got {pred.device}")
     try:
         batch_shape = torch.Size(np.broadcast_shapes(true.batch_shape, pred.batch_shape))
     except ValueError:
@@ -241,10 +241,7 @@ def use_partition_measure(
     partition_measure: Callable[[ContingencyTables], Tensor],
     overlapping_measure: Callable[[], Tensor],
 ) -> Tensor:
-    """Values of an overlapping measure, and of its counterpart for partitions where both sides are partitions.
-
-    The values there are exactly those of ``partition_measure``.
-    """
+    """Values of ``partition_measure``, to the bit, where both sides are partitions; else of the overlapping measure."""
     partitions = comparison.both_partitions
     chosen = partitions.nonzero().squeeze(-1)
     all_partitions = chosen.shape[0] == comparison.n_members

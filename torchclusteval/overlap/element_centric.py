@@ -1,15 +1,15 @@
 """Element-centric similarity of covers and hierarchies: personalised PageRank of the items, without an N x N matrix.
 
-A walk goes from an item to one of its groups, by the weights of the groups, and from there to any item of the group.
-With ``a = alpha``, ``U`` the first step (items by groups) and ``V`` the second (groups by items), the PageRank of item
-``i`` is
+A walk goes from an item to one of its groups, by the weights of the groups, and on to any item of that group. With
+``a = alpha``, ``U`` the first step (items by groups) and ``V`` the second (groups by items), the PageRank of item ``i``
+is
 
     p_i = (1 - a) e_i (I - a U V)^-1 = (1 - a) e_i + (1 - a) a u_i (I - a V U)^-1 V,
 
-so one inverse of groups by groups is enough, and ``p_i`` takes equal values at items with the same groups. A group of
-one pattern of items only, such as a cluster of one item, is taken out of the inverse: it keeps the walk where it is and
-only changes how often the walk leaves. Items that no chain of groups connects never meet, so each part is solved alone.
-What is left is the distance of ``p_i`` on both sides, a sum over all patterns for each pattern, taken block by block.
+so one inverse of groups by groups is enough, and ``p_i`` has equal values at items with the same groups. A group of a
+single pattern of items, such as a cluster of one item, stays out of the inverse: it holds the walk in place and only
+changes how often the walk leaves. No walk leads from one connected part to another, so each part is solved alone. The
+rest is the distance of both ``p_i``, for each pattern a sum over all patterns, block by block.
 """
 
 import itertools
@@ -42,9 +42,9 @@ from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, s
 __all__ = ["overlap_element_centric", "overlap_element_centric_per_item"]
 
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
-_BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
+_BLOCK_PATTERNS = 384  # columns of a block
 _BLOCK_GROUP_PAIRS = 2**20
-_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**19, 512, 64  # groups by rows of a block, and its rows
+_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**19, 512, 64  # cells are groups times rows
 _MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
 
 
@@ -62,23 +62,23 @@ def overlap_element_centric(
 
         S_i = 1 - sum over items j of |p_ij - q_ij| / (2 alpha),
 
-    where ``p_i`` and ``q_i`` are the personalised PageRanks of item ``i`` on both sides: where a walk is that goes on
-    with probability ``alpha``, from an item to one of its groups and from there to one of the items of the group, and
-    otherwise starts again at ``i``. An item without a group is a group of its own on that side.
+    where ``p_i`` and ``q_i`` are the personalised PageRanks of item ``i`` on both sides: the distribution over the
+    items of a random walk. With probability ``alpha`` the walk goes from an item to one of its groups and on to an item
+    of that group; otherwise it starts again at ``i``. An item without a group is a group of its own on that side.
 
     Args:
         alpha: probability of going on, above 0 and below 1.
-        true_weights: how likely each class is chosen by its items, relative to their other classes, above 0; all alike
-            by default. A mapping of the labels of all classes to these, or ``(K,)`` in the order of
-            ``true.group_labels``: that in which classes come first, sorted for ``from_labels``.
-            :func:`hierarchy_weights` gives those of the levels of a hierarchy.
+        true_weights: weight of each class, above 0, when a walk chooses among the classes of an item; by default all
+            are equal. A mapping of the labels of all classes to weights, or ``(K,)`` in the order of
+            ``true.group_labels``: the order of first occurrence, sorted for ``from_labels``.
+            :func:`hierarchy_weights` makes weights for the levels of a hierarchy.
         pred_weights: likewise for ``pred``.
-        chunk_size: without effect here: 130,000 pairs are held at once.
+        chunk_size: without effect here: each thread holds at most 200,000 pairs of patterns.
 
     Range: 0 to 1, higher is better; equals ``element_centric_similarity`` on partitions, for every ``alpha``.
     Degenerate: 1 where no item has a group on either side; nan without items.
-    Cost: grows with the square of the number of patterns, sets of groups that items have on both sides, in a part that
-        groups connect; with the cube and the memory of the square of the number of groups of several patterns there.
+    Cost: for each part of the items that groups connect, the time grows with the square of the number of patterns (sets
+        of groups on both sides) and the cube of the number of groups with several patterns, the memory with its square.
     Source: Gates, Wood, Hetrick and Ahn (2019); ``element_sim`` of clusim and ``ecs`` of CDlib for covers.
 
     Examples:
@@ -107,14 +107,14 @@ def overlap_element_centric_per_item(
 ) -> Tensor:
     """Element-centric similarity of each item; arguments as in :func:`overlap_element_centric`.
 
-    Items are in the order of ``true``; named items that only ``pred`` has come last.
+    Items are in the order of ``true``; after them come named items of ``pred`` alone.
 
     Returns:
         ``(*batch, N)`` float64.
 
     Range: 0 to 1, higher is better.
-    Degenerate: 1 for an item without a group on both sides; one over the size of the group on the other side, if that
-        is no cover but a partition, for an item without a group on one side.
+    Degenerate: 1 for an item with no group on either side; for an item without a group on one side,
+        ``1 / size of its group`` on the other side, if that is a partition.
     Source: Gates, Wood, Hetrick and Ahn (2019).
 
     >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
@@ -128,23 +128,23 @@ def overlap_element_centric_per_item(
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of a part: patterns and the groups that several of them have, numbered in the part; on the host."""
+    """One side of a part: its patterns, and its groups of several patterns, numbered in the part; on the host."""
 
     n_groups: int
     row: Tensor  # (entries,) int64: pattern
     group: Tensor  # (entries,) int64: one of its groups
-    step: Tensor  # (entries,) float64: probability of the step to that group, over that of leaving the pattern
-    leave: Tensor  # (patterns,) float64: 1 less the probability to go on into a group of that pattern alone
-    return_rate: Tensor  # (groups, groups) float64: (1 - a) a (I - a V U)^-1, each column over the size of the group
+    step: Tensor  # (entries,) float64: probability of the step to that group / probability of leaving the pattern
+    leave: Tensor  # (patterns,) float64: 1 - probability of going on into a group of that pattern alone
+    return_rate: Tensor  # (groups, groups) float64: (1 - a) a (I - a V U)^-1, columns divided by the size of the group
     alone: Tensor  # (patterns,) float64: 1 where the items have no group, else 0
     offsets: Tensor  # (patterns + 1,) int64: first entry of each pattern
 
     def arrivals(self, start: int, stop: int) -> Tensor:
-        """PageRank at an item of each group, by each group that it has, of some patterns, ``(groups, patterns)``."""
+        """Share of each group in the PageRank of its items, for walks of the patterns, ``(groups, patterns)``."""
         return _rows(self.group, self.offsets[start : stop + 1], self.step, self.n_groups)(self.return_rate).T
 
 
-Walk = tuple[float, tuple[Tensor, Tensor]]  # alpha, and the weights of the groups of both sides
+Walk = tuple[float, tuple[Tensor, Tensor]]  # (alpha, weights of the groups of both sides)
 
 
 def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights: Any) -> Walk:
@@ -180,9 +180,9 @@ def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
 
 
 def _parts(comparison: Comparison) -> Sequence[Tensor]:
-    """Patterns of members other than partitions, in parts without common groups; small parts are joined."""
+    """Patterns in parts without common groups, small parts joined; members with two partitions are left out."""
     patterns = comparison.patterns
-    rank = torch.argsort(torch.argsort(_first_items(comparison)))  # of the items, so that no numbering changes a bit
+    rank = torch.argsort(torch.argsort(_first_items(comparison)))  # by items: the numbers of groups change no bit
     root = _connected(patterns, rank)
     order = torch.argsort(root * max(len(rank), 1) + rank)
     order = order[~comparison.both_partitions[patterns.member[order]]]
@@ -206,7 +206,7 @@ def _first_items(comparison: Comparison) -> Tensor:
 
 
 def _connected(patterns: Patterns, rank: Tensor) -> Tensor:
-    """For each pattern the lowest rank of those that groups of either side connect it with, ``(patterns,)`` int64."""
+    """The lowest rank among all patterns that groups of either side connect with a pattern, ``(patterns,)`` int64."""
     from scipy.sparse.csgraph import connected_components
 
     n, sides = len(rank), (patterns.true, patterns.pred)
@@ -225,16 +225,16 @@ def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> 
     sides = zip((patterns.true, patterns.pred), walk[1], strict=True)
     true, pred = (_side(side, weight, a, rows, counts, keys) for side, weight in sides)
     counts = counts.cpu()
-    # the grid depends on the part alone, so that threads and chunk sizes change no bit
+    # only the part decides the grid, so that threads and chunk sizes change no bit
     height = min(max(_BLOCK_CELLS // max(true.n_groups + pred.n_groups, 1), _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
     grid = pieces(range(len(rows)), height)
     total, itself = (torch.zeros_like(counts) for _ in range(2))
-    with warnings.catch_warnings():  # once a process, that sparse tensors are new
+    with warnings.catch_warnings():  # torch warns once a process that sparse tensors are new
         warnings.simplefilter("ignore")
         found = share(partial(_distances, true, pred, _targets(true, pred), counts), grid)
     for block, of_all, own in itertools.chain.from_iterable(found):
         total[block.start : block.stop], itself[block.start : block.stop] = of_all, own
-    # at an item's own pattern both sides differ by more: what stays in the pattern, and items that are alone
+    # at an item's own pattern, walks that stay there and items that are alone add to the distance
     stays = [(1 - a) * (1 / side.leave - 1) / counts for side in (true, pred)]
     there = itself + stays[0] - stays[1]
     own = a * (true.alone - pred.alone)
@@ -248,8 +248,8 @@ Targets = list[tuple[range, Callable[[Tensor], Tensor]]]
 def _targets(true: Side, pred: Side) -> Targets:
     """Blocks of patterns, and what all groups, ``pred`` after ``true``, bring there, times ``true.leave``."""
     group = torch.cat([true.group, pred.group + true.n_groups])
-    # a group that both sides have adds and subtracts the same number, one after the other: the sides' orders are alike,
-    # and equal sides have factors of 1, which no fused multiplication rounds
+    # a group of both sides adds and subtracts the same number in turn, as both sides have one order; equal sides have
+    # factors of 1, which no fused multiplication rounds
     order = torch.argsort(torch.cat([true.row * 2**31 + true.group, pred.row * 2**31 + pred.group]), stable=True)
     factors = torch.cat([torch.ones_like(true.step), (true.leave / pred.leave)[pred.row]])[order]
     offsets, group, targets = true.offsets + pred.offsets, group[order], []
@@ -260,7 +260,7 @@ def _targets(true: Side, pred: Side) -> Targets:
 
 
 def _rows(index: Tensor, offsets: Tensor, factors: Tensor, width: int) -> Callable[[Tensor], Tensor]:
-    """A function that sums rows of a table by factors, one sum from each offset to the next."""
+    """A function that sums rows of a table, times factors, from each offset to the next."""
     entries, shape = slice(int(offsets[0]), int(offsets[-1])), (len(offsets) - 1, width)
     parts = offsets - offsets[0], index[entries], factors[entries]
     return partial(torch.sparse.mm, torch.sparse_csr_tensor(*parts, shape, check_invariants=False), reduce="sum")
@@ -269,7 +269,7 @@ def _rows(index: Tensor, offsets: Tensor, factors: Tensor, width: int) -> Callab
 def _distances(
     true: Side, pred: Side, targets: Targets, counts: Tensor, grid: Iterable[range]
 ) -> list[tuple[range, Tensor, Tensor]]:
-    """For each block of patterns the summed distance of what the groups bring, and that at the pattern itself."""
+    """For each block: the distance of the arrivals by groups, summed over all patterns, and at the pattern itself."""
     found, table, weights = [], torch.empty(0), counts / true.leave
     for block in grid:
         shape = true.n_groups + pred.n_groups, len(block)
@@ -297,7 +297,7 @@ def _side(side: GroupIncidence, weights: Tensor, a: float, rows: Tensor, counts:
     several = n_patterns[local] > 1
     leave = 1 - a * add_at(row[~several], step[~several], len(rows))
     row, local, step = row[several], local[several], step[several]
-    # groups in an order that depends on their patterns alone, so that equal sides are solved alike to the last bit
+    # patterns alone decide the order of groups, so that equal sides have equal bits
     place = torch.argsort(torch.argsort(add_at(local, keys[row], len(groups)).masked_fill(n_patterns <= 1, 2**63 - 1)))
     local, n_groups = place[local], int((n_patterns > 1).sum())
     order = torch.argsort(row * 2**31 + local)

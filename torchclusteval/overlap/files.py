@@ -30,35 +30,35 @@ _NUMBERS = re.compile(r"[+-]?\d+(\.\d*)?( +[+-]?\d+(\.\d*)?)*")
 
 
 def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "auto") -> Memberships:
-    r"""Memberships of named items from a file in UTF-8, which may be packed by gzip.
+    r"""Memberships of named items, from a UTF-8 file, plain or packed by gzip.
 
     Text has one of three layouts:
 
     * ``"item-group"``: lines ``item<TAB>group``; an item of several groups has several lines, and ``item<TAB>`` alone
       is an item without a group.
-    * ``"item-groups"``: lines ``item<TAB>group group ...``, as in the ``community.dat`` of the LFR benchmark.
+    * ``"item-groups"``: lines ``item<TAB>group group ...``, as in ``community.dat`` of the LFR benchmark.
     * ``"group-per-line"``: the items of one group on each line, divided by tabs, or by blanks in a file without tabs,
       as in the community files of SNAP.
 
-    ``"auto"`` takes a file whose name ends in ``.cmty.txt`` for ``"group-per-line"``; for ``"item-groups"`` one whose
-    header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups; all others for
-    ``"item-group"``. Lines that begin with ``#`` are comments; blank lines and blanks around names are left out. Names
-    are text: ``01`` and ``1`` differ.
+    ``"auto"`` means ``"group-per-line"`` for a file name that ends in ``.cmty`` or ``.cmty.txt``, ``"item-groups"`` for
+    a header ``item<TAB>groups`` and for files with one line an item, some with several numbers as groups, and
+    ``"item-group"`` for all others. Lines that begin with ``#`` are comments; blank lines and blanks around names do
+    not count. Names are text: ``01`` and ``1`` differ.
 
     JSON is a mapping ``{item: [groups]}`` (``{group: [items]}`` with ``"group-per-line"``), a list of groups, or an
-    object of CDlib, whose ``"communities"`` are such a list.
+    object of CDlib with such a list as its ``"communities"``.
 
     Args:
-        path: the file; JSON if its name ends in ``.json`` or ``.json.gz``, or all of it is one JSON object or list.
+        path: the file; JSON if its name ends in ``.json`` or ``.json.gz``, or if all of it is one JSON object or list.
         layout: ``"auto"`` or one of the layouts.
-        header: whether the first line is a header, ``"yes"`` or ``"no"``; ``"auto"`` takes ``item<TAB>group`` or
-            ``item<TAB>groups`` for one, and names that occur nowhere else above numbers.
+        header: whether the first line is a header, ``"yes"`` or ``"no"``. ``"auto"`` finds ``item<TAB>group``,
+            ``item<TAB>groups``, and names that stand above numbers and occur nowhere else.
 
     Raises:
         ValueError: the content is not as described; the message begins with the file and names the line.
         OSError: the file cannot be read.
 
-    A warning says what the first line was taken for where it could be either, and which comments could be items.
+    Warnings report how a doubtful first line was read, and comments that may be items.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "groups.tsv")
@@ -101,7 +101,7 @@ def _text(content: bytes, packed: bool) -> str:
     except UnicodeDecodeError as error:
         before, got = content[: error.start].count(b"\n"), f"byte {content[error.start]:#04x}"
     else:
-        odd = re.search("[\0\ufeff]", text)  # of binary files and UTF-16, and of files put together
+        odd = re.search("[\0\ufeff]", text)  # binary files and UTF-16; files put together
         if odd is None:
             return text.replace("\r\n", "\n").replace("\r", "\n")
         before, got = text[: odd.start()].count("\n"), f"the character {odd[0]!r}"
@@ -145,7 +145,7 @@ def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Members
 
 
 def _content(text: str, notes: list[str]) -> tuple[list[str], Sequence[int]]:
-    """Lines with content and their numbers, without comments."""
+    """Return (lines that are neither blank nor comments, their numbers)."""
     lines = text.rstrip("\n").split("\n")
     if all(map(str.strip, lines)) and not text.startswith("#") and "\n#" not in text:
         return lines, range(1, len(lines) + 1)
@@ -153,7 +153,7 @@ def _content(text: str, notes: list[str]) -> tuple[list[str], Sequence[int]]:
     numbers = [number for number in filled if not lines[number - 1].startswith("#")]
     start = next(iter(numbers), len(lines))
     doubtful = [n for n in filled if lines[n - 1].startswith("#") and (n > start or "\t" in lines[n - 1].strip())]
-    if len(doubtful) > 1 or any(n > start for n in doubtful):  # one line above the others is the names of columns
+    if len(doubtful) > 1 or any(n > start for n in doubtful):  # a single line at the top names columns
         got = f"{len(doubtful)} lines that begin with #"
         notes.append(f"{got} are left out as comments, the first is line {doubtful[0]}")
     return [lines[number - 1] for number in numbers], numbers
@@ -165,7 +165,7 @@ def _no_item(number: int, line: str, layout: str, more: str = "") -> ValueError:
 
 
 def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str], str]:
-    """Items, the cells with their groups, and the layout; several numbers next to different items are groups."""
+    """Return (items, cells of groups, layout). Several numbers in a cell are groups if no item has two lines."""
     text = "\t".join(lines)
     for tabs, number, line in zip(map(str.count, lines, itertools.repeat("\t")), numbers, lines, strict=False):
         if tabs != 1:
@@ -204,7 +204,7 @@ def _groups(lines: list[str], numbers: Sequence[int]) -> list[list[str]]:
 
 
 def _name(cell: str, number: int) -> str:
-    """A name without the blanks around it, and without quotes as CSV has them."""
+    """A name without blanks around it and without the quotes of CSV."""
     name = cell.strip(" ")
     if not name.startswith('"'):
         return name
@@ -216,7 +216,7 @@ def _name(cell: str, number: int) -> str:
 
 
 def _is_header(lines: list[str], columns: list[list[str]], notes: list[str]) -> bool:
-    """Whether the first line has names that occur nowhere else, above numbers."""
+    """Whether the first line is a header: known words, or names above numbers that occur nowhere else."""
     names, repeats = [column[0].strip() for column in columns], lines.count(lines[0])
     if not all(names) or repeats == len(lines) or any(map(_NUMBERS.fullmatch, " ".join(names).split())):
         return False
@@ -243,7 +243,7 @@ def _codes(names: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _json_value(text: str, must: bool) -> Any:
-    """The value that a text is as JSON; None if it is none and need not be."""
+    """The value of a JSON text. Other text raises if it ``must`` be JSON, and is None otherwise."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except RecursionError:
@@ -277,7 +277,7 @@ def _from_json(value: Any, layout: str) -> dict[str, Any] | list[list[str]]:
     for which, group in groups.items():
         if not isinstance(group, list):
             raise ValueError(f"{_JSON}: a list in group {shortened(which)}; got {shortened(group)}")
-        for name in group:  # as text, which keys of JSON and cells of other files are too
+        for name in group:  # becomes text, as keys of JSON and cells of other files are
             if isinstance(name, bool) or not isinstance(name, str | int):
                 got = f"{shortened(name)} in group {shortened(which)}"
                 raise ValueError(f"expected items that are text or whole numbers; got {got}")

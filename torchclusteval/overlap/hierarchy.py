@@ -1,7 +1,7 @@
 """Hierarchies: weights of their levels for element-centric similarity, and measures of whole trees.
 
-A tree is a linkage matrix of SciPy, ``(n - 1, 4)``. With the leaves in the order of the tree, every node is an
-interval, and the node that joins two leaves is the latest merge of those between them.
+A tree is a linkage matrix of SciPy, ``(n - 1, 4)``. With the leaves in the order of the tree, every node is an interval
+of places, and two leaves join at the latest merge between their places.
 """
 
 from collections.abc import Hashable, Iterable
@@ -24,26 +24,25 @@ from torchclusteval.tables import ContingencyTables
 
 __all__ = ["dendrogram_purity", "fowlkes_mallows_of_cuts", "hierarchy_weights"]
 
-_CUT_LABELS = 2**22  # labels of the cuts that are compared at once
+_CUT_LABELS = 2**22  # labels of all cuts compared at once
 
 
 def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
     """Weight ``exp(r h)`` of each group of a hierarchy, for :func:`overlap_element_centric`.
 
     ``h`` is 0 at the top and 1 at the bottom. For paths (``Memberships.from_hierarchy``) it is the depth of the group,
-    counted from 0, over the largest depth below it; 0 for a path of one step. For cuts of a linkage matrix
-    (``Memberships.from_linkage``) it is 1 less the height of the cut over that of the highest cut; 0 where all cuts are
-    at height 0.
+    from 0, divided by the largest depth below it, and 0 for a path of one step. For cuts of a linkage matrix
+    (``Memberships.from_linkage``) it is ``1 - height / height of the highest cut``, and 0 if all cuts are at height 0.
 
     Args:
-        memberships: made by one of the two.
-        r: above 0 the small groups at the bottom count more, below 0 the large ones.
+        memberships: the result of one of these two.
+        r: above 0, small groups at the bottom count more; below 0, large ones at the top.
 
     Returns:
         ``(K,)`` float64 on the memberships' device.
 
     Raises:
-        ValueError: the groups are neither paths nor cuts, or ``r`` is no number from -700 to 700.
+        ValueError: the groups are neither paths nor cuts, or ``r`` is not a number from -700 to 700.
 
     Source: Gates, Wood, Hetrick and Ahn (2019).
 
@@ -85,9 +84,9 @@ def dendrogram_purity(
     *,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """Mean purity of the smallest subtree that joins two items of one class, over all pairs of such items.
+    """Mean purity of the smallest subtree around two items of a class, over all pairs of items of one class.
 
-    The purity of a subtree for a class is the share of its items that are of the class.
+    The purity of a subtree for a class is the share of the class among its items.
 
     Args:
         labels_true: ``(*batch, N)`` labels of any kind that ``ContingencyTables.from_labels`` takes.
@@ -98,10 +97,10 @@ def dendrogram_purity(
         ``(*batch,)`` float64.
 
     Raises:
-        ValueError: ``Z`` is no linkage matrix, or of another number of items.
+        ValueError: ``Z`` is no linkage matrix, or has another number of items.
 
     Range: above 0 to 1, higher is better; 1 where every class is a subtree of its own.
-    Degenerate: 1 where no two items are of one class.
+    Degenerate: 1 where no class has two items.
     Source: Heller and Ghahramani (2005).
 
     Examples:
@@ -113,8 +112,8 @@ def dendrogram_purity(
     tree = _tree(Z)
     ids = read_integers(labels_true, "labels_true", resolve_device(device, {"labels_true": labels_true})).values
     if not ids.ndim or ids.shape[-1] != len(tree.leaves):
-        got = f"labels of shape {tuple(ids.shape)}"
-        raise ValueError(f"labels_true: expected (*batch, {len(tree.leaves)}), as Z has these items; got {got}")
+        expected = f"shape (*batch, {len(tree.leaves)}), a label for each item of Z"
+        raise ValueError(f"labels_true: expected {expected}; got shape {tuple(ids.shape)}")
     n = ids.shape[-1]
     leaves, borders, low, middle, high = (
         torch.from_numpy(x).to(ids.device) for x in (tree.leaves, tree.borders, tree.low, tree.middle, tree.high)
@@ -125,7 +124,7 @@ def dendrogram_purity(
     group = row * n_classes + codes
     keys = torch.sort((group * n + torch.arange(n, device=ids.device)).flatten()).values  # by class, then place
     same = (keys[1:] // n == keys[:-1] // n).nonzero().squeeze(-1)
-    # the node that joins two neighbours of a class joins no other two neighbours of it
+    # each node joins at most one pair of neighbours of a class
     place, group = keys[same] % n, keys[same] // n
     merge = _latest(borders, place, keys[same + 1] % n)
     ends = [torch.searchsorted(keys, group * n + at[merge]) for at in (low, middle, high)]
@@ -138,7 +137,7 @@ def dendrogram_purity(
 
 @dataclass(frozen=True, eq=False)
 class CutAgreement:
-    """Fowlkes-Mallows index of two trees, cut into the same number of clusters."""
+    """Fowlkes-Mallows index of two trees cut into equal numbers of clusters."""
 
     n_clusters: Tensor  # (cuts,) int64
     value: Tensor  # (cuts,) float64
@@ -154,22 +153,22 @@ def fowlkes_mallows_of_cuts(
 ) -> CutAgreement:
     """The B_k curve: Fowlkes-Mallows index of two trees cut into ``k`` clusters, with mean and variance.
 
-    The ``k`` clusters are those before the last ``k - 1`` merges, in the order of the rows. With ``n_ij`` the items in
-    cluster ``i`` of one tree and ``j`` of the other, sizes ``r_i`` and ``c_j``, and ``T = sum n_ij^2 - n``,
-    ``P = sum r_i^2 - n``, ``Q = sum c_j^2 - n``,
+    Without its last ``k - 1`` merges (rows), a tree has ``k`` clusters. With ``n_ij`` the items in cluster ``i`` of one
+    tree and ``j`` of the other, sizes ``r_i`` and ``c_j``, and ``T = sum n_ij^2 - n``, ``P = sum r_i^2 - n``,
+    ``Q = sum c_j^2 - n``,
 
         B_k = T / sqrt(P Q), mean sqrt(P Q) / (n (n - 1)).
 
     Args:
         Z_true: linkage matrix of ``n`` items, ``(n - 1, 4)``.
         Z_pred: linkage matrix of the same items.
-        n_clusters: the ``k`` to take, each from 2 to ``n - 1``; all of these by default.
+        n_clusters: values of ``k``, each from 2 to ``n - 1``; by default all of these.
 
     Returns:
-        Tensors of a number for each ``k``, on the CPU.
+        ``n_clusters``, ``value``, ``mean`` and ``variance``, each a tensor ``(cuts,)`` on the CPU.
 
     Raises:
-        ValueError: not two linkage matrices of as many items, or a number of clusters out of range.
+        ValueError: no two linkage matrices of equally many items, or a number of clusters out of range.
 
     Range: value 0 to 1, higher is better; 1 where both trees have the same clusters.
     Source: Fowlkes and Mallows (1983), with the variance of their section 2.2.
@@ -191,7 +190,7 @@ def fowlkes_mallows_of_cuts(
     pairs, triples = pairs_and_triples[:2], pairs_and_triples[2:]
     product = pairs[0] * pairs[1]
     mean = product.sqrt() / (n * (n - 1))
-    # each factor of the last summand is 0 where n = 3
+    # with n = 3 both factors of the last summand are 0
     rests = [p - 2 - 4 * t / p for p, t in zip(pairs, triples, strict=True)]
     variance = 2 / (n * (n - 1)) - mean**2
     variance = variance + 4 * triples[0] * triples[1] / (n * (n - 1) * max(n - 2, 1) * product)
@@ -211,13 +210,13 @@ def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A linkage matrix with the leaves in the order of the tree, where every node is an interval; all int64."""
+    """A linkage matrix with the leaves in the order of the tree, so that every node is an interval; all int64."""
 
     leaves: np.ndarray  # (n,): item at each place
-    borders: np.ndarray  # (n - 1,): the merge that joins each place with the next
+    borders: np.ndarray  # (n - 1,): the merge of each place with the next one
     low: np.ndarray  # (n - 1,): first place of each merge
     middle: np.ndarray  # (n - 1,): first place of its second cluster
-    high: np.ndarray  # (n - 1,): end of its places
+    high: np.ndarray  # (n - 1,): one past its last place
 
 
 def _tree(matrix: Any, name: str = "Z") -> Tree:
@@ -238,18 +237,18 @@ def _tree(matrix: Any, name: str = "Z") -> Tree:
 
 
 def _latest(borders: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """The latest merge between two places, ``first < last``."""
+    """The latest merge among the borders between two places, ``first < last``."""
     levels = [borders]
     while 2 ** len(levels) <= len(borders):
         step = 2 ** (len(levels) - 1)
-        levels.append(torch.maximum(levels[-1], levels[-1].roll(-step)))  # what wraps around is never read
+        levels.append(torch.maximum(levels[-1], levels[-1].roll(-step)))  # nothing reads the wrapped end
     table = torch.stack(levels)
     level = torch.frexp((last - first).double()).exponent.long() - 1
     return torch.maximum(table[level, first], table[level, last - 2**level])
 
 
 def _sums(trees: list[Tree], n_clusters: Tensor, n: int) -> Tensor:
-    """``sum n_ij^2 - n`` of both trees cut alike, and of each ``sum r^2 - n`` and ``sum r (r - 1) (r - 2)``."""
+    """``sum n_ij^2 - n`` of both trees, and of each tree ``sum r^2 - n`` and ``sum r (r - 1) (r - 2)``, by cut."""
     labels = []
     for tree in trees:
         cut = torch.from_numpy(tree.borders) >= n - n_clusters[:, None]

@@ -18,7 +18,7 @@ _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
 
 
 def plain_name(name: Any, what: str, where: str) -> Hashable:
-    """A group or item as a dictionary key, or a ``ValueError`` that names its place."""
+    """A group or item as a dictionary key; a ``ValueError`` names the place of any other value."""
     if getattr(name, "ndim", None) == 0 and name is not np.ma.masked:
         name = name.item()
     try:
@@ -34,14 +34,14 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
 
 
 def outer_list(value: Any, what: str, expected: str = "a list with one entry per item") -> list[Any]:
-    """The entries of a list; a string or a mapping is refused as a mistake."""
+    """The entries of a list; strings and mappings are mistakes."""
     if isinstance(value, str | bytes | Mapping) or not is_listable(value, what):
         raise ValueError(f"{what}: expected {expected}; got {type(value).__name__}")
     return list(value)
 
 
 def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
-    """A list, tuple, set, array or iterator of names; a string is refused as a mistake."""
+    """A list, tuple, set, array or iterator of names; strings and mappings are mistakes."""
     if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist"):  # tensors, arrays, columns of pandas
         listed: list[Any] = value.tolist()
         return listed
@@ -53,13 +53,13 @@ def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
 
 
 def as_groups(value: Any) -> Any:
-    """The groups of an item: a single label, as of a partition, is one group."""
+    """The groups of an item; a single label, as partitions have, becomes a list of one."""
     single = isinstance(value, str | bytes | int | float | np.generic) or getattr(value, "ndim", None) == 0
     return [value] if single and value is not np.ma.masked else value
 
 
 def groups_by_item(memberships: Mapping[Any, Any]) -> dict[Any, Collection[Any]]:
-    """The groups of each item: a number is one group, a text alone, which may be meant as several, is refused."""
+    """The groups of each item. A single number is one group; a text is refused, as it may list several."""
     groups = {item: x if isinstance(x, str | bytes) else as_groups(x) for item, x in memberships.items()}
     return {item: plain_collection(x, "memberships", f"for item {item!r}") for item, x in groups.items()}
 
@@ -67,7 +67,7 @@ def groups_by_item(memberships: Mapping[Any, Any]) -> dict[Any, Collection[Any]]
 def encode_lists(
     lists: Iterable[Any], what: str, where: Callable[[int], str]
 ) -> tuple[Tensor, Tensor, tuple[Hashable, ...]]:
-    """Entries (row, code) for one collection of names per row, and the names; ``where`` names a row in a message."""
+    """Return (row, code of the name) of each entry, and the names; ``where`` names a row in messages."""
     known, rows, entries = Vocabulary(), list[int](), list[int]()
     get = known.get
     for row, value in enumerate(lists):
@@ -83,13 +83,13 @@ def encode_lists(
 
 
 def named_by_index(given: Any, items: Iterable[Any] | None) -> Iterable[Any] | None:
-    """The given names of items, or else the index of a pandas object other than 0 .. N - 1."""
+    """The given names of items, else a pandas index (unless it is 0 .. N - 1), else None."""
     index = None if items is not None else pandas_index(given)
     return items if index is None or counts_up(index) else index.tolist()
 
 
 def item_names(items: Iterable[Any] | None, n_items: int | None = None) -> tuple[Hashable, ...] | None:
-    """Checked names of items: each once, as many as there are items."""
+    """Names of items, checked to be different and one for each item."""
     if items is None:
         return None
     given = list(items) if isinstance(items, Mapping) else outer_list(items, "items", "a list of names")
@@ -103,7 +103,7 @@ def item_names(items: Iterable[Any] | None, n_items: int | None = None) -> tuple
 
 
 def doubt_of(groups: Mapping[Any, Collection[Any]] | Sequence[Collection[Any]]) -> str | None:
-    """Why a mapping may hold items by group, or a list the groups of each item; None where nothing says so."""
+    """A sign that a mapping holds items by group, or a list the groups of each item; None without one."""
     if isinstance(groups, Mapping):
         n_values = len({name for names in groups.values() for name in names})
         return f"{len(groups)} keys for {n_values} values" if n_values > 2 * len(groups) else None
@@ -116,7 +116,7 @@ def doubt_of(groups: Mapping[Any, Collection[Any]] | Sequence[Collection[Any]]) 
 
 
 def no_item_in_common(left: Iterable[Hashable], right: Iterable[Hashable]) -> str | None:
-    """Message for two sides without a common name, else None; also None if a side has no items."""
+    """Message for two sides that share no name, else None; None also where a side is empty."""
     ours, theirs = dict.fromkeys(left), dict.fromkeys(right)
     if not ours or not theirs or not ours.keys().isdisjoint(theirs):
         return None
@@ -135,7 +135,7 @@ def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:
         values = matrix[tuple(indices)]
     else:
         matrix = matrix if matrix.layout == torch.sparse_coo else matrix.to_sparse_coo()
-        # not coalesced: an entry that is stored twice is one membership, not the value 2
+        # without coalesce(), which would add an entry stored twice to the value 2
         indices, values = matrix._indices(), matrix._values()
     bad = (values != 0) & (values != 1)
     if bool(bad.any()):
@@ -147,12 +147,12 @@ def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:
 
 # --- linkage matrices of SciPy ------------------------------------------------------------------------------------
 #
-# Row ``i`` of ``(n - 1, 4)`` merges two clusters at a height into cluster ``n + i``: its columns are the two, the
-# height and the number of items; clusters ``0 .. n - 1`` are the items.
+# Row ``i`` of ``(n - 1, 4)`` merges two clusters into cluster ``n + i``. Its columns: the two clusters, the height of
+# the merge, the number of items. Clusters ``0 .. n - 1`` are the items.
 
 
 def seems_linkage(rows: list[Any]) -> bool:
-    """Whether rows are those of a linkage matrix, with fractions in them."""
+    """Whether rows form a linkage matrix that has fractions."""
     try:
         return as_numbers(rows, "Z", turned=False).is_floating_point() and len(check_linkage(rows)) > 0
     except (TypeError, ValueError):
@@ -160,7 +160,7 @@ def seems_linkage(rows: list[Any]) -> bool:
 
 
 def check_linkage(matrix: Any, name: str = "Z") -> np.ndarray:
-    """A linkage matrix, ``(n - 1, 4)`` float64; the last column, which is not read, is 2."""
+    """A checked linkage matrix, ``(n - 1, 4)`` float64; nothing reads the last column, which becomes 2."""
     merges = as_numbers(matrix, name, turned=False).detach().cpu().double().numpy().copy()
     if merges.ndim != 2 or merges.shape[1] != 4 or not len(merges):
         raise ValueError(
@@ -173,7 +173,7 @@ def check_linkage(matrix: Any, name: str = "Z") -> np.ndarray:
     if bad.any():
         row = int(bad.argmax())
         got = f"{merges[row, :3].tolist()} in row {row}"
-        raise ValueError(f"{name}: expected two clusters from before and a height of at least 0 in each row; got {got}")
+        raise ValueError(f"{name}: expected two earlier clusters and a height of at least 0 in each row; got {got}")
     clusters, counts = np.unique(pairs, return_counts=True)
     if (counts > 1).any():
         raise ValueError(f"{name}: expected each cluster merged once; got {clusters[counts > 1][0]:.0f} again")
@@ -181,19 +181,19 @@ def check_linkage(matrix: Any, name: str = "Z") -> np.ndarray:
 
 
 def check_heights(heights: Iterable[float] | float) -> list[float]:
-    """Heights as a list, each a number and each once."""
+    """Heights as a list of different numbers."""
     if isinstance(heights, Tensor | np.ndarray):
         heights = heights.tolist()
     listed = list(heights) if isinstance(heights, Iterable) and not isinstance(heights, str | bytes) else [heights]
     wrong = [height for height in listed if not is_number(height) or height != height]
     if wrong or not listed or len(set(listed)) < len(listed):
         got = brief(wrong[0] if wrong else listed)
-        raise ValueError(f"heights: expected at least one height, all numbers and each once; got {got}")
+        raise ValueError(f"heights: expected one or more different numbers; got {got}")
     return [float(height) for height in listed]
 
 
 def cut(merges: np.ndarray, height: float) -> np.ndarray:
-    """The cluster of each item where no merge above ``height`` is made, ``(n,)`` int64, numbered by first item."""
+    """The cluster of each item after all merges up to ``height``, ``(n,)`` int64, numbered by first item."""
     from scipy.cluster.hierarchy import fcluster
 
     _, first, codes = np.unique(fcluster(merges, height, "distance"), return_index=True, return_inverse=True)

@@ -1,13 +1,13 @@
-"""What both sides share: groups of pairs of items, and items of pairs of groups; sparse products by SciPy on the host.
+"""Shared groups of pairs of items, and shared items of pairs of groups: sparse products by SciPy on the host.
 
-How many groups two items share is the product of patterns by groups with its transpose, block by block. With ``m`` one
-more than the largest number of clusters of an item, an entry is the code ``m * shared classes + shared clusters``, and
-only the histogram of the codes of each pattern is kept. Groups of all items of a batch member stay out of the product,
-as every pair shares them.
+The matrix of patterns by groups times its transpose counts the groups that two items share, block by block. With ``m``
+one more than the largest number of clusters of an item, an entry is the code ``m * shared classes + shared clusters``;
+each pattern keeps only the histogram of its codes. Groups with all items of a batch member stay out of the product, as
+every pair shares them.
 
-The classes and clusters that share items come in runs of bounded length. One item in thousands of groups on both sides
-makes millions of such pairs, so they are not kept: each measure that needs them goes over the runs again; a single run
-is cached.
+Pairs of a class and a cluster with common items come in runs of bounded length. One item in thousands of groups on both
+sides makes millions of such pairs, so nothing keeps them: each measure goes over the runs again. A single run is
+cached.
 """
 
 from collections.abc import Iterator
@@ -23,24 +23,24 @@ from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence
 from torchclusteval.overlap.ragged import add_at, blocks, rows_of, sparse_rows, sum_by_key
 
-_PAIRS_PER_CHUNK = 4  # pairs of items in a block, and of groups in a run, as a multiple of the chunk size
+_PAIRS_PER_CHUNK = 4  # pairs of items in a block, or of groups in a run, for each unit of the chunk size
 
 
 @dataclass(frozen=True, eq=False)
 class PairStatistics:
-    """The sums over all pairs of items that the measures need."""
+    """Sums over all pairs of items, for the measures."""
 
     precision: Tensor  # (patterns,) float64; nan without a cluster
     recall: Tensor  # (patterns,) float64; nan without a class
-    pairs_by_shared_classes: Tensor  # (members, max_groups + 1) int64: pairs of two items
+    pairs_by_shared_classes: Tensor  # (members, max_groups + 1) int64: pairs of different items
     pairs_by_shared_clusters: Tensor  # (members, max_groups + 1) int64
-    pairs_sharing_equally: Tensor  # (members, max_groups + 1) int64: pairs that share as many clusters as classes
-    differences: Tensor  # (members, max_groups + 1) int64: by the larger number shared, the sum of larger less smaller
+    pairs_sharing_equally: Tensor  # (members, max_groups + 1) int64: pairs with equal numbers of shared groups
+    differences: Tensor  # (members, max_groups + 1) int64: sum of larger less smaller number, by the larger number
 
 
 @dataclass(frozen=True, eq=False)
 class CoMembershipBlock:
-    """How many items share how many groups with each of the patterns ``low .. high - 1``; all int64."""
+    """Numbers of items by shared groups, for each of the patterns ``low .. high - 1``; all int64."""
 
     low: int
     high: int
@@ -52,10 +52,10 @@ class CoMembershipBlock:
 
 @cached_on_tables
 def pair_statistics(comparison: Comparison) -> PairStatistics:
-    """Item values of extended BCubed and the numbers of pairs by shared groups.
+    """Values of extended BCubed for each pattern, and numbers of pairs by shared groups.
 
-    Members that are partitions on both sides stay out of the product: their item values follow from group sizes, and
-    their numbers of pairs are meaningless.
+    Members with partitions on both sides stay out of the product: group sizes give their values, and their numbers of
+    pairs have no meaning.
     """
     patterns = comparison.patterns
     width = max(patterns.true.max_groups, patterns.pred.max_groups) + 1
@@ -76,10 +76,10 @@ def pair_statistics(comparison: Comparison) -> PairStatistics:
 
 
 def _row_values(block: CoMembershipBlock, shared: Tensor, width: int) -> Tensor:
-    """Mean of ``min(classes, clusters) / shared`` over the items that share any, ``(rows,)``; nan where none does."""
+    """Mean of ``min(classes, clusters) / shared`` over items with a shared group, ``(rows,)``; nan without any."""
     rows = block.high - block.low
     sharing = torch.where(shared > 0, block.item_counts, 0)
-    # integers up to here, so that neither the order of the items nor the blocks matter
+    # integers up to here, so neither the order of the items nor the blocks change a bit
     common = sharing * torch.minimum(block.shared_classes, block.shared_clusters)
     sums = add_at(block.row * width + shared, common, rows * width).view(rows, width)
     shares = sums[:, 1:].double() / torch.arange(1, width, device=sums.device)
@@ -87,7 +87,7 @@ def _row_values(block: CoMembershipBlock, shared: Tensor, width: int) -> Tensor:
 
 
 def _histograms(member: Tensor, classes: Tensor, clusters: Tensor, counts: Tensor, shape: torch.Size) -> Tensor:
-    """Pairs by shared classes, by shared clusters, by both where equal, and differences by the larger number."""
+    """Pairs by shared classes, by shared clusters, by both if they are equal; differences by the larger number."""
     larger = torch.maximum(classes, clusters)
     columns = torch.stack([classes, clusters, classes, larger])
     weights = torch.stack([counts, counts, counts * (classes == clusters), counts * (2 * larger - classes - clusters)])
@@ -116,7 +116,7 @@ def _blocks(comparison: Comparison) -> Iterator[CoMembershipBlock]:
         product, rows = rows_of(left, low, high) @ right, np.arange(high - low)
         keys = np.repeat(rows * codes, np.diff(product.indptr)) + product.data
         keys, counts = sum_by_key(keys, all_counts[product.indices], (high - low) * codes)
-        # items that are not listed share only the groups of all items
+        # all other items share only the groups with all items
         rest = comparison.n_items - np.bincount(keys // codes, counts, high - low).astype(np.int64)
         keys, counts = np.concatenate([keys, rows * codes]), np.concatenate([counts, rest])
         place, found = (torch.from_numpy(x).to(comparison.device) for x in (keys, counts))
@@ -126,7 +126,7 @@ def _blocks(comparison: Comparison) -> Iterator[CoMembershipBlock]:
 
 @dataclass(frozen=True, eq=False)
 class GroupIntersections:
-    """The pairs of the groups ``low .. high - 1`` of one side with groups of the other side that share items."""
+    """Pairs with common items: groups ``low .. high - 1`` of one side, and groups of the other side."""
 
     low: int
     high: int
@@ -136,7 +136,7 @@ class GroupIntersections:
 
 
 class BestMatches(NamedTuple):
-    """What the best groups of the other side have in common with each group of a side."""
+    """The best match on the other side for each group of a side, by number of items and by F."""
 
     most: Tensor  # (groups,) int64: largest number of shared items
     f: Tensor  # (groups,) float64: largest F, 2 |A & B| / (|A| + |B|)
@@ -144,7 +144,7 @@ class BestMatches(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IntersectionRuns:
-    """The groups of one side, cut into runs with a bounded number of intersections."""
+    """The groups of one side, in runs with a bounded number of intersections."""
 
     side: GroupIncidence
     other_side: GroupIncidence
@@ -160,7 +160,7 @@ class IntersectionRuns:
 
     @lazy_property
     def products(self) -> tuple[Any, Any]:
-        """Groups by patterns, with numbers of items, and patterns by groups of the other side; both on the host."""
+        """Matrices on the host: numbers of items, groups by patterns; ones, patterns by groups of the other side."""
         side, other, counts = self.side, self.other_side, self.item_counts
         left = sparse_rows(side.group_lengths, side.patterns, counts[side.patterns], len(counts))
         return left, sparse_rows(other.lengths, other.groups, torch.ones_like(other.groups), len(other.group_sizes))
@@ -176,7 +176,7 @@ class IntersectionRuns:
 
     @lazy_property
     def single_run(self) -> GroupIntersections:
-        """The first run, for sides with no other."""
+        """The first run, kept if there is no other."""
         return self._count(*self.cuts[0])
 
     @lazy_property

@@ -1,4 +1,4 @@
-"""Purity, F and matchings of overlapping groups: how well single groups match single groups."""
+"""Purity, F and matchings of overlapping groups: the agreement of single classes with single clusters."""
 
 import torch
 from torch import Tensor
@@ -18,8 +18,8 @@ __all__ += ["overlap_inverse_purity", "overlap_purity", "overlap_purity_f", "ove
 def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Purity of overlapping clusters, ``sum over clusters G of max over classes L of |G & L| / sum of |G|``.
 
-    The denominator is the sum of group sizes, not the number of items: the paper does not say how it weighs, and this
-    keeps the range and gives purity on partitions.
+    The paper leaves the weights open. Divided by the sum of group sizes, in place of the number of items, the measure
+    keeps its range and equals purity on partitions.
 
     Range: 0 to 1, higher is better; 0 only where no clustered item has a class.
     Degenerate: 1 where no item has a cluster, as for extended BCubed precision; nan without items.
@@ -75,7 +75,7 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
 
 @measure("yang2013", symmetric=True, example="0.8333")
 def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
-    """Mean of the best F of the classes and of the clusters, each group counting the same.
+    """Mean of the best F of the classes and of the clusters, with equal weights for all groups of a side.
 
     With ``F(L, G) = 2 |L & G| / (|L| + |G|)``,
 
@@ -92,13 +92,13 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
 def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Normalised F1: mean F of the clusters with their classes, times coverage, divided by redundancy.
 
-    A cluster is matched with the class that has most of its items, among several with the one of the largest F. With
-    ``M`` the number of classes that some cluster is matched with, ``R`` and ``C`` the numbers of groups,
+    The class of a cluster is the one with most of its items; of several such classes, the one with the largest F. With
+    ``M`` the number of different classes found so, ``R`` and ``C`` the numbers of groups,
 
         mean over clusters of F(cluster, its class) * (M / R) / (C / M).
 
-    Where several classes are equally good for a cluster, ``M`` is the largest number that a choice can reach, so the
-    value does not depend on any order. A cluster without an item of a class has F = 0.
+    Where clusters have several equally good classes, ``M`` is the largest number that a choice can reach, so no order
+    changes the value. A cluster without an item of any class has F = 0.
 
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     """
@@ -134,7 +134,7 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
 def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Positive predictive value of clusters, ``sum over G of max over L of |G & L| / sum over G and L of |G & L|``.
 
-    Range: 0 to 1, higher is better; below 1 for equal groups that overlap: common items are in several pairs.
+    Range: 0 to 1, higher is better; identical sides with overlaps stay below 1, as common items are in several pairs.
     Degenerate: where no item has groups on both sides, 1 if no item has any group and 0 otherwise; nan without items.
     """
     comparison = compare(true, pred, chunk_size)
@@ -150,19 +150,19 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
 def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Geometric mean of sensitivity and positive predictive value of clusters.
 
-    The sensitivity is ``sum over L of max over G of |L & G| / sum of |L|``, which is
-    :func:`overlap_inverse_purity`; the other is :func:`geometric_ppv`.
+    The sensitivity, ``sum over L of max over G of |L & G| / sum of |L|``, is :func:`overlap_inverse_purity`; the
+    positive predictive value is :func:`geometric_ppv`.
 
-    Degenerate: as for the two; nan without items.
+    Degenerate: from the degenerate values of these two; nan without items.
     """
     sensitivity = overlap_inverse_purity(true, pred, chunk_size=chunk_size)
     return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()
 
 
 def _best_matches(runs: IntersectionRuns) -> GroupIntersections:
-    """The pairs of each group of a side with the most common items and, among these, the largest F."""
+    """For each group of a side its pairs with the most common items and, of these, the largest F."""
     parts = []
-    for run in runs:  # all pairs of a group are in one run
+    for run in runs:  # one run has all pairs of a group
         run = _chosen(run, run.item_counts == runs.best.most[run.group])
         other_sizes = runs.other_side.group_sizes[run.other_group]
         least = torch.full_like(runs.best.most, 2**63 - 1).scatter_reduce(0, run.group, other_sizes, "amin")
@@ -190,7 +190,7 @@ def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupInterse
 
 
 def _best_shares(comparison: Comparison, runs: IntersectionRuns) -> Tensor:
-    """Share of the memberships of one side in the best group of the other side, ``(*batch,)``."""
+    """Share of the memberships of a side that lie in the best group of the other side, ``(*batch,)``."""
     side = runs.side
     matched = comparison.sum_by_member(side.group_member, runs.best.most)
     total = comparison.sum_by_member(side.group_member, side.group_sizes)

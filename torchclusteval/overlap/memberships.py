@@ -1,4 +1,4 @@
-"""The groups that each item belongs to: the input of the overlapping measures."""
+"""The groups of each item: the input of the overlapping measures."""
 
 import math
 import warnings
@@ -26,11 +26,11 @@ _GROUPS = "a mapping from groups to items, or a list of groups"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Memberships:
-    """Groups of every item of a batch of overlapping clusterings; immutable.
+    """The groups of every item, in a batch of overlapping clusterings; immutable.
 
-    Made by :meth:`from_lists`, :meth:`from_dict`, :meth:`from_groups`, :meth:`from_matrix`, :meth:`from_labels`,
-    :meth:`from_hierarchy`, :meth:`from_linkage` and :meth:`stack`. An item may have no group; a group named twice is
-    one membership.
+    :meth:`from_lists`, :meth:`from_dict`, :meth:`from_groups`, :meth:`from_matrix`, :meth:`from_labels`,
+    :meth:`from_hierarchy`, :meth:`from_linkage` and :meth:`stack` make one. An item may have no group; a group that an
+    item names twice counts once.
 
     >>> groups = tce.Memberships.from_lists([["sport"], ["sport", "politics"], ["politics"]])
     >>> groups.n_items, groups.n_groups
@@ -44,7 +44,7 @@ class Memberships:
     n_groups: int
     items: tuple[Hashable, ...] | None = None
     group_labels: tuple[Hashable, ...] | None = None
-    # values derived from the tensors; and the last comparison with another clustering, dropped with that clustering
+    # values derived from the tensors; the last comparison, dropped when the other clustering is
     _memo: dict[str, Any] = field(default_factory=dict, init=False)
     compared: WeakKeyDictionary["Memberships", Any] = field(default_factory=WeakKeyDictionary, init=False)
 
@@ -55,22 +55,22 @@ class Memberships:
         """One collection of groups per item.
 
         Args:
-            memberships: for each item a list, tuple, set or 1-D array of hashable groups, possibly empty.
-            items: names of the items, to align two clusterings by; positions count without.
+            memberships: a list, tuple, set or 1-D array of hashable groups for each item, possibly empty.
+            items: names of the items, which align two clusterings; without names, positions do.
             device: where to put the codes.
 
         Raises:
-            ValueError: a string or a single group in place of a collection, a group that is ``None``, nan or not
-                hashable, names of items that are repeated or not as many as the items.
+            ValueError: a string or a single group in place of a collection; ``None``, nan or an unhashable value as a
+                group; repeated names of items, or another number of names than of items.
         """
         items, listed = inputs.named_by_index(memberships, items), inputs.outer_list(memberships, "memberships")
         return _by_item(listed, "for item {}".format, items, device)
 
     @classmethod
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
-        """Groups by item, ``{item: groups}``; a single label is one group, as in the partitions of python-louvain.
+        """Groups by item, ``{item: groups}``; a single label is one group, as python-louvain returns partitions.
 
-        Two clusterings with named items are aligned by name; an item that one of them lacks has no group there.
+        The names of the items align two clusterings; an item that one of them lacks has no group there.
 
         Raises:
             ValueError: as :meth:`from_lists`.
@@ -87,12 +87,12 @@ class Memberships:
         """Items by group: ``{group: items}``, or a list of groups as NetworkX and CDlib give.
 
         Args:
-            groups: the items of each group, each a list, tuple, set, iterator or 1-D array of hashable items.
-            items: all items, those in no group too; without it the items are those of the groups.
+            groups: a list, tuple, set, iterator or 1-D array of hashable items for each group.
+            items: all items, including those without a group; by default the items of the groups.
             device: where to put the codes.
 
         Raises:
-            ValueError: as :meth:`from_lists`; an item of a group that is not among ``items``.
+            ValueError: as :meth:`from_lists`; a group has an item outside ``items``.
         """
         if hasattr(groups, "ndim"):
             got = f"{type(groups).__name__} of {groups.ndim} dimensions (from_matrix takes 0/1 matrices)"
@@ -152,17 +152,17 @@ class Memberships:
     def from_hierarchy(
         cls, paths: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
-        """A hierarchy as overlapping groups: an item is in its leaf and in every ancestor of it.
+        """A hierarchy as overlapping groups: each item is in its leaf and in all ancestors of that leaf.
 
         Args:
-            paths: for each item the path from the top to its leaf, such as ``("science", "physics", "optics")``; a
+            paths: the path of each item from the top to its leaf, such as ``("science", "physics", "optics")``; a
                 mapping names the items. A group is a path from the top, so equal names below different parents differ.
-                The root, which holds all items, is a group only if the paths name it.
+                The root of all items is a group only if the paths name it.
             items: names of the items, where ``paths`` is not a mapping.
             device: where to put the codes.
 
         Raises:
-            ValueError: as :meth:`from_lists`; a set, which has no order; a linkage matrix.
+            ValueError: as :meth:`from_lists`; a set (it has no order) or a linkage matrix.
         """
         named, items = isinstance(paths, Mapping), inputs.named_by_index(paths, items)
         if named and items is not None:
@@ -183,22 +183,22 @@ class Memberships:
         items: Iterable[Any] | None = None,
         device: Any = None,
     ) -> "Memberships":
-        """Cuts of a hierarchical clustering of SciPy, all of them at once as overlapping groups.
+        """Cuts of a hierarchical clustering of SciPy, all of them together as overlapping groups.
 
-        At each height ``h`` the groups are those of ``scipy.cluster.hierarchy.fcluster(Z, h, criterion="distance")``:
-        the largest clusters in which no merge is higher than ``h``, down to single items. The cuts are levels of a
-        hierarchy and combined as :meth:`from_hierarchy` does: every item is in one group of each height, and a cluster
-        that two heights share is a group of both. ``group_labels`` are ``(height, number)``, heights in the order
-        given, clusters numbered from 0 by their first item.
+        The groups of height ``h`` are those of ``scipy.cluster.hierarchy.fcluster(Z, h, criterion="distance")``: the
+        largest clusters without a merge above ``h``, down to single items. The cuts are the levels of a hierarchy, as
+        in :meth:`from_hierarchy`: every item is in one group of each height, and a cluster at two heights is a group
+        of both. ``group_labels`` are ``(height, number)``, heights in the given order, clusters numbered from 0 by
+        their first item.
 
         Args:
             Z: linkage matrix of ``n`` items, ``(n - 1, 4)``.
-            heights: where to cut, one height or several different ones.
+            heights: one height to cut at, or several different ones.
             items: names of the ``n`` items.
             device: where to put the codes.
 
         Raises:
-            ValueError: ``Z`` is no linkage matrix; no height, one that is not a number, or one given twice.
+            ValueError: ``Z`` is no linkage matrix; heights are missing, repeated or no numbers.
         """
         levels, merges = inputs.check_heights(heights), inputs.check_linkage(Z)
         cuts = np.stack([inputs.cut(merges, level) for level in levels], 1)  # (n, heights)
@@ -215,11 +215,11 @@ class Memberships:
     def stack(cls, members: Sequence["Memberships"]) -> "Memberships":
         """Several clusterings of the same items as one batch, ``(len(members), *batch)``.
 
-        Named items are aligned by name: one that a member lacks has no group there. Names of different types that are
-        never equal, such as ``1`` and ``"1"``, are a warning.
+        Named items are aligned by name; an item that a member lacks has no group there. A warning tells of names of
+        different types, such as ``1`` and ``"1"``, as they are never equal.
 
         Raises:
-            ValueError: nothing to stack, or members that differ in batch shape, device or number of unnamed items.
+            ValueError: nothing to stack, or members of different batch shapes, devices or numbers of unnamed items.
         """
         fits = isinstance(members, Sequence) and all(isinstance(member, Memberships) for member in members)
         if not fits or not members:
@@ -253,7 +253,7 @@ class Memberships:
 
     @lazy_property
     def starts(self) -> Tensor:
-        """Where the groups of each item begin, ``(members * n_items,)`` int64."""
+        """First entry of each item in ``groups``, ``(members * n_items,)`` int64."""
         return starts_of(self.lengths)
 
     @lazy_property
@@ -270,19 +270,20 @@ class Memberships:
 
     @lazy_property
     def patterns(self) -> tuple[Tensor, int]:
-        """A code for the set of groups of each item, and the number of codes.
+        """Return (a code for the set of groups of each item, the number of codes).
 
-        The codes are ``(members * n_items,)``, equal for equal sets of one batch member, and ascend with the member.
+        The codes are ``(members * n_items,)``: equal sets of one batch member have equal codes, and codes ascend by
+        member.
         """
         member = torch.arange(self.n_members, device=self.device).repeat_interleave(self.n_items)
         codes, step, most = member, 0, self.n_members
         active = (self.lengths > 0).nonzero().squeeze(-1)
-        while active.shape[0]:  # one more group of each item that has one, until the longest set has been read
+        while active.shape[0]:  # reads the next group of each item, until the longest set ends
             keys = codes[active] * self.n_groups + self.groups[self.starts[active] + step]
             ranks, count = dense_ranks(keys, most * self.n_groups)
             codes, step, most = codes.index_copy(0, active, ranks), step + 1, max(count, most)
             active = active[self.lengths[active] > step]
-        # sets of different lengths left the loop at different steps, so the length is part of the key
+        # codes of different steps are not comparable, so the length of the set is part of the key
         return dense_ranks((member * (step + 1) + self.lengths) * most + codes, self.n_members * (step + 1) * most)
 
     def to_matrix(self) -> Tensor:
@@ -303,17 +304,17 @@ class Memberships:
         return replace(self, rows=self.rows.to(device), groups=self.groups.to(device))
 
     def expand(self, batch_shape: Sequence[int]) -> "Memberships":
-        """The same memberships for every member of a larger batch."""
+        """The same memberships, broadcast to a larger batch."""
         return self._take(self._member_numbers().expand(torch.Size(batch_shape)))
 
     def __getitem__(self, key: Any) -> "Memberships":
-        """Members of the batch, by any index of its dimensions."""
+        """Members of the batch, by any index into its dimensions."""
         if not self.batch_shape:
             raise IndexError("memberships: expected a batch; got a single clustering, which has no index")
         return self._take(index_batch(self._member_numbers(), key, "memberships"))
 
     def view(self) -> "Memberships":
-        """A new object with the same memberships, which does not keep this one alive."""
+        """A new object with the same tensors; it does not keep this one alive."""
         view = replace(self)
         object.__setattr__(view, "_memo", self._memo)
         return view
@@ -374,10 +375,10 @@ def build(
     items: tuple[Hashable, ...] | None = None,
     device: Any = None,
 ) -> Memberships:
-    """Memberships from entries in any order, with repeats.
+    """Memberships from entries in any order, possibly repeated.
 
-    ``rows`` are positions of items in the batch; ``shape`` is that of the batch and the number of items, ``labels``
-    the names of the groups or their number.
+    ``rows`` are positions of items in the batch, ``shape`` is ``(*batch, number of items)``, ``labels`` the names of
+    the groups or their number.
     """
     n_groups, named = (labels, None) if isinstance(labels, int) else (len(labels), labels)
     keys = rows * max(n_groups, 1) + groups
@@ -389,7 +390,7 @@ def build(
 
 
 def of_plain(value: Mapping[Any, Any] | Iterable[Any], device: Any = None) -> tuple[Memberships, str | None]:
-    """Memberships of a mapping of items to groups, or of a list of groups, and why it may be meant otherwise."""
+    """Memberships of a mapping of items to groups, or of a list of groups, and a sign of another meaning, if any."""
     if isinstance(value, Mapping):
         by_item = inputs.groups_by_item(value)
         return Memberships.from_dict(by_item, device=device), inputs.doubt_of(by_item)

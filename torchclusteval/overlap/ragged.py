@@ -17,14 +17,14 @@ def starts_of(lengths: Tensor) -> Tensor:
 
 
 def ranges(starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The positions of ranges, one range after another, each with the number of its range before it."""
+    """Return (number of the range, position) of every position in these ranges, one range after another."""
     row = torch.repeat_interleave(lengths)
     shift = starts - starts_of(lengths)
     return row, shift.index_select(0, row).add_(torch.arange(row.shape[0], device=row.device))
 
 
 def dense_ranks(keys: Tensor, bound: int) -> tuple[Tensor, int]:
-    """The rank of each key in ``[0, bound)`` among the distinct keys, and their number."""
+    """Return (rank of each key among the distinct keys, number of distinct keys), for keys in ``[0, bound)``."""
     if bound > 4 * keys.shape[0] + 1024:
         distinct, ranks = torch.unique(keys, return_inverse=True)
         return ranks, distinct.shape[0]
@@ -34,7 +34,7 @@ def dense_ranks(keys: Tensor, bound: int) -> tuple[Tensor, int]:
 
 
 def first_positions(codes: Tensor, count: int) -> Tensor:
-    """A position of each code ``0 .. count - 1``, ``(count,)``."""
+    """One position of each code ``0 .. count - 1``, ``(count,)``."""
     positions = torch.arange(codes.shape[0], device=codes.device)
     return torch.empty(count, dtype=torch.int64, device=codes.device).scatter_(0, codes, positions)
 
@@ -45,7 +45,7 @@ def add_at(index: Tensor, values: Tensor, count: int) -> Tensor:
 
 
 def sparse_rows(lengths: Tensor, columns: Tensor, values: Tensor, width: int) -> Any:
-    """SciPy's sparse array of rows of the given lengths, one after another, on the host."""
+    """A sparse array of SciPy, on the host, from rows of these lengths stored one after another."""
     from scipy.sparse import csr_array
 
     ends = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
@@ -53,12 +53,12 @@ def sparse_rows(lengths: Tensor, columns: Tensor, values: Tensor, width: int) ->
 
 
 def rows_of(array: Any, low: int, high: int) -> Any:
-    """Some rows of a sparse array, without a copy where these are all."""
+    """Rows ``low .. high - 1`` of a sparse array; all rows are the array itself, without a copy."""
     return array if (low, high) == (0, array.shape[0]) else array[low:high]
 
 
 def sum_by_key(keys: np.ndarray, numbers: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys in ``[0, bound)``, ascending, and the sum of the numbers of each, above 0; all int64."""
+    """Return (distinct keys, ascending; sum of each), int64, for keys in ``[0, bound)`` with sums above 0."""
     if bound > 4 * len(keys) + 1024:
         distinct, places = np.unique(keys, return_inverse=True)
         return distinct, np.bincount(places, numbers, len(distinct)).astype(np.int64)
@@ -68,7 +68,7 @@ def sum_by_key(keys: np.ndarray, numbers: np.ndarray, bound: int) -> tuple[np.nd
 
 
 def blocks(costs: Tensor, max_cost: int, max_rows: int) -> Iterator[tuple[int, int]]:
-    """First row and end of blocks with a total cost of at most ``max_cost``; a row that costs more is one alone."""
+    """Yield (first row, end) of blocks that cost at most ``max_cost``; a row above that is a block of its own."""
     ends = costs.cumsum(0).cpu()  # one synchronisation with the device, not one for each block
     start = spent = 0
     while start < ends.shape[0]:

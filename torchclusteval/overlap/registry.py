@@ -45,24 +45,24 @@ def evaluate_overlapping(
     """Score overlapping clusterings against a reference.
 
     Args:
-        true: the classes of each item, usually one reference against a batch of clusterings: ``Memberships``, a
-            mapping of items to their groups, or a list of groups, each of them a collection of items.
-        pred: the clusters of each item, given likewise.
+        true: the classes of each item, usually one reference for a batch of clusterings: ``Memberships``, a mapping
+            of items to their groups, or a list of groups, each of them a collection of items.
+        pred: the clusters of each item, in the same forms.
         measures: None (those of ``OVERLAP_DEFAULT``), ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a
             ``Measure`` whose function takes two ``Memberships``, or a list of these.
-        chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than one item
-            against all others; it bounds the memory and changes no result. Another 70 bytes are held for each pair
-            of a class and a cluster that share an item.
+        chunk_size: a bound of the memory, under 400 bytes for each unit; it changes no result. One item against all
+            others is the least. ``maximum_matching_ratio`` needs another 300 bytes for each pair of a class and a
+            cluster with a common item.
 
     Returns:
-        A mapping of names to ``(*batch,)`` float64 tensors. Its ``coverage`` is the share of the items that have a
-        group on both sides.
+        A mapping of names to ``(*batch,)`` float64 tensors. Its ``coverage`` is the share of items with a group on
+        both sides.
 
     Raises:
-        ValueError: an argument is not as described; a list of groups in which two are the same, as it may list the
-            groups of each item; the two sides cannot be aligned, or have no item in common.
+        ValueError: an argument is not as described; a list of groups has two equal ones, so it may list the groups of
+            each item; the two sides have no alignment, or no item in common.
 
-    A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
+    A warning tells of names of items of different types (``1`` and ``"1"``), as they are never equal.
 
     >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> scores = tce.evaluate_overlapping(true, pred, ["overlap_purity"])

@@ -1,13 +1,13 @@
-"""Pictures of what the package returns; needs the extra ``plots`` (matplotlib).
+"""Pictures of the package's results; needs the extra ``plots`` (matplotlib).
 
 ``plot_scores`` (scores with their intervals), ``plot_table`` (a matched table with its margins), ``plot_flow`` (items
-between clusterings), ``plot_stability`` (which clusters come back), ``plot_transitions`` (clusters over
-resolutions) and ``plot_agreement`` (clusterings with each other) take ``ax=`` and return the axes that they drew on;
-``axes.figure.savefig`` writes a file. Figures have matplotlib's constrained layout, which makes room for labels; the
-figure of axes that are given gets it too, unless it has a layout.
+between clusterings), ``plot_stability`` (how well clusters come back), ``plot_transitions`` (clusters over
+resolutions) and ``plot_agreement`` (clusterings with each other) take ``ax=`` and return the axes with the picture;
+``axes.figure.savefig`` writes a file. Figures have matplotlib's constrained layout, which makes room for labels; so
+does the figure of your own axes, unless it has a layout already.
 
-Figures are made without pyplot, so nothing is shown and no global state is touched. Long labels lose their middle.
-Colours are from Okabe and Ito's palette, blues and cividis, which colour-blind readers tell apart.
+No figure uses pyplot, so none is shown and no global state changes. Long labels lose their middle. Colour-blind readers
+can tell all colours apart: Okabe and Ito's palette, blues and cividis.
 """
 
 from torchclusteval.plots.flows import plot_flow, plot_transitions

@@ -19,7 +19,7 @@ from torchclusteval.labels.shapes import in_order_of
 
 Array = npt.NDArray[Any]
 
-# From Okabe and Ito's palette, which colour-blind readers tell apart.
+# From Okabe and Ito's palette, for colour-blind readers.
 BLUE, ORANGE, GREY, LIGHT = "#0072B2", "#D55E00", "#8C8C8C", "#DDDDDD"
 GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B3A300")
 OTHER_COLOURS = ("#9A9A9A", "#C4C4C4")
@@ -28,12 +28,12 @@ FONT, SMALL, LEAST = 8.0, 7.0, 5.5
 MAX_NAME = 150.0  # widest name of a group or clustering
 _PAD = 3.0  # of constrained layout
 _DPI = 130
-_ROOM = 300.0  # for labels around new axes, until `finish` knows what they take
+_ROOM = 300.0  # for labels around new axes, until `finish` knows their size
 _FURTHER_SCRIPTS = re.compile("CJK|Source Han|WenQuanYi|Gothic|YaHei|PingFang|Hiragino|Arial Unicode|^Noto Sans$")
 
 
 def start(ax: Any, width: float, height: float) -> tuple[Any, tuple[float, float]]:
-    """The given axes, or new ones of this size, and their size before labels take room."""
+    """Return (the given axes or new ones of this size, their size before labels take room)."""
     if ax is not None:
         figure = ax.get_figure(root=True)
         if figure.get_layout_engine() is None:
@@ -41,13 +41,13 @@ def start(ax: Any, width: float, height: float) -> tuple[Any, tuple[float, float
         return ax, size_of(ax)
     total = np.array((width + _ROOM, height + _ROOM))
     figure = import_optional("matplotlib.figure", "plots").Figure(total / 72, dpi=_DPI, layout="constrained")
-    left, bottom = _ROOM / 2 / total  # the layout begins with axes of the size that they get
+    left, bottom = _ROOM / 2 / total  # the layout begins with axes of their final size
     place = {"left": left, "right": 1 - left, "bottom": bottom, "top": 1 - bottom}
     return figure.subplots(gridspec_kw=place), (width, height)
 
 
 def settle(axes: Any, ax: Any, size: tuple[float, float]) -> tuple[float, float]:
-    """The size that given axes have once their labels have room; new axes keep theirs."""
+    """The size of given axes after their labels have taken room; new axes keep their size."""
     if ax is None:
         return size
     with no_glyph_warnings():
@@ -56,7 +56,7 @@ def settle(axes: Any, ax: Any, size: tuple[float, float]) -> tuple[float, float]
 
 
 def finish(axes: Any, ax: Any) -> Any:
-    """The axes; a new figure gets the size that its labels need."""
+    """The axes; a new figure grows to hold its labels."""
     if ax is not None:
         return axes
     with no_glyph_warnings():
@@ -70,7 +70,7 @@ def finish(axes: Any, ax: Any) -> Any:
 
 @contextmanager
 def no_glyph_warnings() -> Iterator[None]:
-    """Characters that no font has are drawn as boxes."""
+    """Draw characters without a font as boxes, without a warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         yield
@@ -82,14 +82,14 @@ def size_of(axes: Any) -> tuple[float, float]:
 
 
 def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | None, count: int) -> list[str]:
-    """The names of clusterings: those given, else their own, else their numbers."""
+    """Names of clusterings: the given ones, else their own, else their numbers."""
     known = range(count) if own is None else own
     given = known if names is None else in_order_of(known, names, "names", "a name for each clustering")
     if isinstance(given, (str, bytes)) or not is_listable(given, "names"):
         raise ValueError(f"names: expected a list of names; got {brief(given)}")
     listed = [str(x) for x in given]
     if len(listed) != count:
-        raise ValueError(f"names: expected {count}; got {len(listed)}")
+        raise ValueError(f"names: expected {count} names; got {len(listed)}")
     return listed
 
 
@@ -101,7 +101,7 @@ def _families() -> list[str]:
 
 
 def style(size: float) -> dict[str, Any]:
-    """Properties of a label's text, in which dollar signs and the like are not mathematics."""
+    """Properties of a label's text; dollar signs do not start mathematics."""
     return {"fontsize": size, "fontfamily": _families(), "parse_math": False}
 
 
@@ -118,7 +118,7 @@ def widest(texts: Sequence[str], size: float) -> float:
 
 
 def fit(label: Any, width: float, size: float) -> str:
-    """A label as one line of at most this width, without its middle if it is longer."""
+    """A label on one line of at most this width; a longer one loses its middle."""
     text = whole = shorten(printable(str(label)), 300)
     while len(text) > 3 and (found := widest([text], size)) > width:
         text = shorten(whole, max(3, min(len(text) - 1, int(len(text) * width / found))))
@@ -126,18 +126,18 @@ def fit(label: Any, width: float, size: float) -> str:
 
 
 def wrapped(text: str, width: float, size: float) -> str:
-    """A text in as many lines of this width as it takes."""
+    """A text, broken into lines of this width."""
     lines = int(np.ceil(widest([text], size) / max(width, 1.0)))
     return text if lines == 1 else textwrap.fill(text, max(8, int(1.15 * len(text) / lines) + 1))
 
 
 def thin(count: int, room: float, size: float) -> list[int]:
-    """Which of so many labels along an axis have room: all, every second, third ..."""
+    """Numbers of the labels with room along an axis: all, every second, every third ..."""
     return list(range(0, count, max(1, int(np.ceil(count * size * 1.2 / max(room, 1.0))))))
 
 
 def thinned(axis: Any, room: float, size: float) -> list[int]:
-    """Thin the labels along an axis out; returns the numbers of those kept."""
+    """Thin out the labels along an axis; return the numbers of the labels that stay."""
     places, labels = list(axis.get_ticklocs()), axis.get_ticklabels()
     kept = thin(len(places), room, size)
     if len(kept) < len(places):
@@ -147,13 +147,13 @@ def thinned(axis: Any, room: float, size: float) -> list[int]:
 
 
 def keep_texts(axes: Any, kept: Sequence[int]) -> None:
-    """Remove all texts of axes but these."""
+    """Remove all texts of the axes except these."""
     for i in sorted(set(range(len(axes.texts))) - set(kept), reverse=True):
         axes.texts[i].remove()
 
 
 def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size: tuple[float, float]) -> None:
-    """A bar of colours above axes of this size, its two ends, and a text next to it."""
+    """Draw a bar of colours above axes of this size, with its two ends and a text next to it."""
     width, height = size
     wide = min(60.0, 0.5 * width)
     inset = axes.inset_axes((0, 1 + 8 / height, wide / width, 7 / height))
@@ -176,7 +176,7 @@ def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size:
 
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
-    """Ascending positions at least ``gap`` apart, close to those wanted (ascending), within the limits if they can."""
+    """Ascending positions close to the wanted ones, at least ``gap`` apart, within the limits if there is room."""
     from scipy.optimize import isotonic_regression
 
     steps = gap * np.arange(len(wanted))
@@ -186,12 +186,12 @@ def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
 
 
 def colours_of_groups(sizes: Array) -> list[str]:
-    """A colour for each group: the largest have colours of their own, the others greys."""
+    """A colour for each group: colours of their own for the largest, greys for the others."""
     ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable").tolist()
     others = len(GROUP_COLOURS)
     return [GROUP_COLOURS[rank] if rank < others else OTHER_COLOURS[rank % len(OTHER_COLOURS)] for rank in ranks]
 
 
 def array(x: Any) -> Array:
-    """A tensor or labels on the host, at least one-dimensional."""
+    """A tensor or labels as an array, at least one-dimensional."""
     return np.atleast_1d(x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x))

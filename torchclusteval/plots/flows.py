@@ -1,4 +1,4 @@
-"""Clusterings one after another: items that flow between groups, and a tree of clusters over resolutions."""
+"""Clusterings in a sequence: flows of items between groups, and a tree of clusters over resolutions."""
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _NODE = 9.0  # width of a group
 _MAX_LABEL = 90.0
-_MANY, _FAINT = 40, 0.01  # of more bands than this, those with less than this share of the items fade
-_SWEEPS = 6  # over the clusterings, for an order in which few bands cross
+_MANY, _FAINT = 40, 0.01  # beyond so many bands, bands below this share of the items fade
+_SWEEPS = 6  # over the clusterings, for an order with few crossings
 
 
 class Layer(NamedTuple):
-    """The groups of one clustering, in the order in which they are drawn."""
+    """The groups of one clustering, in the order of the picture."""
 
     labels: list[str]
     sizes: Array  # (K,)
@@ -33,31 +33,31 @@ class Layer(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Groups by clustering, and the items that each two groups of consecutive clusterings share."""
+    """Groups by clustering, and numbers of common items for groups of consecutive clusterings."""
 
     names: list[str]
     layers: list[Layer]
-    counts: list[Array]  # (groups, groups of the next clustering) each
+    counts: list[Array]  # each (groups, groups of the next clustering)
 
 
 def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes | None" = None) -> "Axes":
-    """Alluvial picture of two or more clusterings: bars are groups, bands the items that two groups share.
+    """Alluvial picture of two or more clusterings: bars are groups, bands the common items of two groups.
 
-    Groups are ordered so that bands cross little. A band has the colour of the group that it comes from, and a group
-    that of the group from which most of its items come; the seven largest groups of the first clustering have
-    colours of their own. Of more than 40 bands those of less than 1 % of the items fade.
+    The order of the groups keeps crossings few. A band takes the colour of its group on the left, a group the colour of
+    its largest band from the left; the seven largest groups of the first clustering have colours of their own. Beyond
+    40 bands, bands with less than 1 % of the items of their step fade.
 
     Args:
         source: ``(L, N)`` labels in order (a mapping or a data frame names the clusterings), their ``transitions``, or
-            one contingency table (classes to clusters; items that only one side groups are in its bars, not in bands).
-        names: of the clusterings.
+            one contingency table, from classes to clusters; its bars include items of one side alone, its bands do not.
+        names: names of the clusterings.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: there are fewer than two clusterings, or names are not as many.
+        ValueError: there are fewer than two clusterings, or another number of names.
         ImportError: matplotlib is not installed.
 
     Example:
@@ -109,7 +109,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
 def _draw_bands(
     axes: Any, matrix: Array, ends: tuple[float, float], tops: tuple[Array, Array], colours: list[str]
 ) -> None:
-    """Common items of each two groups, in the colour of the first group."""
+    """Draw the common items of each two groups, in the colour of the first group."""
     path_of = import_optional("matplotlib.path", "plots").Path
     codes = [path_of.MOVETO, *[path_of.CURVE4] * 3, path_of.LINETO, *[path_of.CURVE4] * 3, path_of.CLOSEPOLY]
     (x0, x1), middle = ends, sum(ends) / 2
@@ -129,9 +129,9 @@ def _draw_bands(
 def _label_groups(
     axes: Any, layer: Layer, at: tuple[float, float, bool], centres: Array, line: float, limit: float, size: float
 ) -> None:
-    """Labels next to groups, moved apart if groups are small; without room for all, the largest have one.
+    """Write labels next to groups, moved apart where groups are small; the largest come first if room is short.
 
-    ``at``: edge of the groups, one point away from it, and whether labels stand outside, with a line to their group.
+    ``at`` is (edge of the groups, step of one point away from it, whether labels stand outside, with a line to groups).
     """
     edge, away, outside = at
     full = axes.get_ylim()[0]
@@ -147,21 +147,21 @@ def _label_groups(
 
 
 def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes | None" = None) -> "Axes":
-    """Clusters over clusterings of rising resolution: a row a clustering, edges from each cluster to those of the next.
+    """Clusters over clusterings of rising resolution: one row a clustering, and edges between clusters of two rows.
 
-    The area of a cluster is its number of items, its colour its SC3 stability (dark is stable). An edge is as wide as
-    it has items, and as dark as its share of the cluster that it goes to.
+    The area of a cluster shows its number of items, its colour its SC3 stability (dark is stable). The width of an edge
+    shows its number of items, its darkness its share of the cluster below.
 
     Args:
         source: ``transitions(runs)``, or ``(L, N)`` labels in order.
-        names: of the clusterings.
+        names: names of the clusterings.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: names are not as many as clusterings, or labels are not as described.
+        ValueError: there is another number of names than of clusterings, or labels are not as described.
         ImportError: matplotlib is not installed.
 
     Example:
@@ -222,7 +222,7 @@ def _draw_edges(axes: Any, flows: Flows, places: Sequence[Any]) -> None:
 def _label_nodes(
     axes: Any, labels: list[str], k: int, places: Any, diameter: Any, cell: tuple[float, float], size: float
 ) -> None:
-    """Labels below the clusters, upright where there is room between them, else turned."""
+    """Write labels below the clusters, turned where they would meet."""
     step, row = cell
     flat = canvas.widest(labels, size) <= step - 2
     room = row * 0.5 - float(diameter.max()) / 2 - 2
@@ -292,7 +292,7 @@ def _flows_of_transitions(found: Transitions) -> Flows:
 
 
 def _ordered(flows: Flows) -> Flows:
-    """Groups in an order in which few bands cross: each at the mean place of its items in the neighbours."""
+    """Reorder groups for few crossings: each at the mean place of its items in a neighbouring clustering."""
     orders = [np.arange(len(layer.sizes)) for layer in flows.layers]
     best, fewest = orders.copy(), _crossings(flows.counts, orders)
     for sweep in range(_SWEEPS):
@@ -313,7 +313,7 @@ def _ordered(flows: Flows) -> Flows:
 
 
 def _crossings(counts: Sequence[Array], orders: Sequence[Array]) -> float:
-    """Pairs of items whose bands cross."""
+    """Number of pairs of items with crossing bands."""
     total = 0.0
     for k, matrix in enumerate(counts):
         x = matrix[np.ix_(orders[k], orders[k + 1])].astype(float)

@@ -20,8 +20,8 @@ from torchclusteval.tables import ContingencyTables, check_tables
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MAX_GROUPS = 60  # rows (columns) of a table, and clusterings that have names
-_NUMBERED = 15  # up to this many clusterings cells show their number
+_MAX_GROUPS = 60  # rows (columns) of a table, and clusterings with names
+_NUMBERED = 15  # most clusterings with numbers in the cells
 _BAR, _TREE = 34.0, 54.0  # longest bar of a margin, width of a tree
 
 
@@ -46,19 +46,19 @@ class _HeatMap:
         self.image = self.axes.imshow(matrix, interpolation="nearest", aspect="auto", zorder=1, **colours)
 
     def beside(self, wide: float) -> Any:
-        """Axes to the right, of this width."""
+        """New axes of this width to the right."""
         wide = wide if self.ax is None else min(wide, 0.2 * self.size[0])
         return self.axes.inset_axes((1 + 3 / self.size[0], 0, wide / self.size[0], 1), sharey=self.axes)
 
     def settle(self) -> list[int]:
-        """Thin names out where all have no room; returns the rows that keep theirs."""
+        """Thin out names that lack room; return the rows that keep theirs."""
         self.size = width, height = canvas.settle(self.axes, self.ax, self.size)
         if not self.flat:
             canvas.thinned(self.axes.xaxis, width, self.font)
         return canvas.thinned(self.axes.yaxis, height, self.font)
 
     def write(self, values: Array, show: Callable[[float], str]) -> None:
-        """Numbers in the cells, where they have room; none where the text is "0"."""
+        """Write numbers into the cells if they have room, except "0"."""
         (rows, columns), (width, height) = self.shape, self.size
         texts = {at: show(x) for at, x in np.ndenumerate(values)}
         longest = canvas.widest(list(set(texts.values())), SMALL)
@@ -83,19 +83,19 @@ def plot_table(
 ) -> "Axes":
     """The table of one clustering in matched order, with the sizes of classes and clusters as bars.
 
-    Colours show the share of the class that is in a cluster, darker is more; frames show matched pairs. Items that only
-    one side groups (``absent_pred=`` ...) are in the sizes.
+    Colours show the share of a class in each cluster, darker is more; frames show matched pairs. The sizes include
+    items of one side alone (``absent_pred=`` ...).
 
     Args:
-        tables: one table, without a batch: ``tables[i]`` is one of a batch.
+        tables: one table without a batch, such as ``tables[i]``.
         match: its matching; by default one to one, by overlap.
-        show: the numbers in cells: ``"count"``, items, or ``"share"``, percent of the class. Cells too small for
-            numbers have none.
-        name: of the clustering, for the label of its axis.
+        show: the numbers in cells: ``"count"`` for items, ``"share"`` for percent of the class. Small cells have no
+            numbers.
+        name: name of the clustering, for the label of its axis.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
-        The axes. Above 60 classes (clusters) the smallest are drawn together as one, the last.
+        The axes. Beyond 60 classes (clusters), the last row (column) holds all the smallest.
 
     Raises:
         ValueError: there is a batch, the table is empty, or ``show`` is not as described.
@@ -149,7 +149,7 @@ def plot_table(
 
 
 def _contents(match: Matching) -> tuple[Array, list[Array], list[str], list[str], list[tuple[int, int]]]:
-    """Counts, sizes and names of rows and of columns as drawn, and the row and column of each matched pair."""
+    """Return (counts, sizes of both sides, names of rows, names of columns, cells of the matched pairs), as drawn."""
     ordered = match.tables
     _, row, column, count = map(canvas.array, ordered.cells())  # a dense table of many groups may not fit in memory
     sizes = [canvas.array(x) for x in (ordered.whole_class_sizes, ordered.whole_cluster_sizes)]
@@ -170,7 +170,7 @@ def _contents(match: Matching) -> tuple[Array, list[Array], list[str], list[str]
 
 
 def _drawn_groups(sizes: Array, labels: Any) -> tuple[Array, list[int], list[str]]:
-    """The row of each group, the groups with rows of their own, and names; of many the smallest are one row."""
+    """Return (row of each group, groups with a row of their own, names of rows); the last row may hold others."""
     filled = np.flatnonzero(sizes != 0)
     if not len(filled):
         raise ValueError("tables: expected a table with items; got one without")
@@ -195,19 +195,19 @@ def plot_agreement(
     names: Sequence[Hashable] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Heat map of the agreement of clusterings with each other, and the tree of average linkage. Dark is alike.
+    """Heat map of the agreement of clusterings with each other, and their tree of average linkage. Dark is alike.
 
     Args:
-        scores: from ``pairwise``, batch shape ``(M, M)``; with several groups of alike clusterings these are blocks.
-        measure: which measure; by default the first.
-        names: of the clusterings; by default their own, else their numbers. Above 60 clusterings none are drawn.
+        scores: from ``pairwise``, batch shape ``(M, M)``; similar clusterings appear as dark blocks.
+        measure: name of the measure; by default the first.
+        names: names of the clusterings; by default their own, else their numbers. More than 60 are not drawn.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
-        The axes. Up to 15 clusterings cells have numbers. Colours run over the values of different clusterings.
+        The axes. Cells of up to 15 clusterings have numbers. Colours range over the values of different clusterings.
 
     Raises:
-        ValueError: the scores are not ``(M, M)``, there is no such measure, or names are not as many.
+        ValueError: the scores are not ``(M, M)``, the measure is not among them, or there is another number of names.
         ImportError: matplotlib is not installed.
 
     Example:
@@ -254,7 +254,7 @@ def plot_agreement(
 
 
 def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
-    """The order of the leaves, and the merges of the tree; None for fewer than three."""
+    """Return (order of the leaves, merges of the tree or None for fewer than three)."""
     symmetric = (matrix + matrix.T) / 2
     distances = symmetric if measure.better == "lower" else np.nanmax(symmetric, initial=0) - symmetric
     distances = np.nan_to_num(distances, nan=np.nanmax(distances, initial=0)).clip(min=0)
@@ -271,7 +271,7 @@ def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
 
 
 def _limits(matrix: Array) -> tuple[float, float]:
-    """Least and largest value of different clusterings."""
+    """Least and largest value between different clusterings."""
     others = matrix[~np.eye(len(matrix), dtype=bool)]
     others = others[np.isfinite(others)]
     if not len(others):
@@ -285,7 +285,7 @@ def _value(x: float) -> str:
 
 
 def _draw_tree(axes: Any, merges: Array) -> None:
-    """The tree next to the matrix; the root is furthest from it."""
+    """Draw the tree next to the matrix, with the root on the far side."""
     from scipy.cluster.hierarchy import dendrogram
 
     tree = dendrogram(merges, no_plot=True)

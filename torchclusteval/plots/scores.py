@@ -1,4 +1,4 @@
-"""Points with intervals in a row each: scores, the best first, and clusters by how well they come back."""
+"""A point with its interval in each row: scores, the best first, and clusters, the most stable first."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,14 +19,14 @@ from torchclusteval.scoring.scores import Scores
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MAX_NAMES = 60  # beyond this many clusterings ranks take the place of names
+_MAX_NAMES = 60  # beyond so many clusterings, ranks replace names
 _NAMED_BEST = 5
 _STABLE, _DOUBTFUL = 0.75, 0.6  # Hennig's bounds of the mean Jaccard index
-PERMUTED = "95 % of permutations beside it"
+PERMUTED = "the middle 95 % of permutations"
 
 
 class Series(NamedTuple):
-    """Drawn values in their order, with intervals; nan is left out."""
+    """Values in the order of the picture, with intervals; without nan."""
 
     label: str  # of the axis of values
     zero: bool  # whether 0 is a line to compare with
@@ -39,24 +39,24 @@ class Series(NamedTuple):
 def plot_scores(
     scores: Any, measure: str | None = None, *, names: Sequence[Hashable] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Clusterings in the order of their scores, the best first, with their intervals where there are any.
+    """Clusterings in the order of their scores, the best first, with their intervals if there are any.
 
-    Up to 60 clusterings have their names next to them; more are drawn by rank, with the names of the best.
+    Up to 60 clusterings have names next to them; more clusterings have ranks, and the best of them names.
 
     Args:
         scores: :class:`Scores` of one batch dimension or of a single clustering, or of clusterings by groups of items
-            (means over the groups; bars go from the lowest group to the highest), or the result of ``bootstrap``, of
+            (means over the groups, with bars from the lowest to the highest group), or the result of ``bootstrap``, of
             ``permutation_test`` with ``keep_resamples`` (bars are the middle 95 % of the permutations) or of
-            ``paired_bootstrap`` (differences in the order given, with a line at 0).
-        measure: which measure; by default the first of the result with a direction.
-        names: of the clusterings; by default their own, else their numbers.
+            ``paired_bootstrap`` (differences in the given order, with a line at 0).
+        measure: name of the measure; by default the first one with a direction, else the first.
+        names: names of the clusterings; by default their own, else their numbers.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
-        The axes; values that are nan are left out.
+        The axes, without the clusterings of value nan.
 
     Raises:
-        ValueError: there is no such measure, the batch has several dimensions, or names are not as many.
+        ValueError: the measure is not there, the batch has several dimensions, or there is another number of names.
         ImportError: matplotlib is not installed.
 
     Example:
@@ -112,14 +112,14 @@ def permuted(test: Significance) -> Any:
 def score_series(
     name: str, better: str | None, names: Sequence[str], value: Any, low: Any, high: Any, span: str
 ) -> Series:
-    """Scores by the measure of this name, the best first (the largest, where it has no direction)."""
+    """Scores by one measure, the best first, or the largest first if the measure has no direction."""
     beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
     goodness = canvas.array(value) * (1.0 if better == "lower" else -1.0)
     return _series(name.replace("_", " ") + beside, False, names, value, low, high, np.argsort(goodness, kind="stable"))
 
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
-    """Differences of one clustering to others, in their order."""
+    """Differences between one clustering and others, in their order."""
     whose = f"{canvas.fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
     label = f"difference of {name.replace('_', ' ')} ({whose})" + (f" with {span}" if span else "")
     return _series(label, True, names, record.difference, record.low, record.high, np.arange(len(names)))
@@ -133,7 +133,7 @@ def _series(label: str, zero: bool, names: Sequence[str], value: Any, low: Any, 
 
 
 def draw_series(series: Series, ax: "Axes | None") -> "Axes":
-    """Draw scores in their order: names below each other, or ranks from left to right."""
+    """Draw scores in their order, as rows with names or as ranks from left to right."""
     count = len(series.names)
     size = FONT if count <= 40 else SMALL
     by_name, row = count <= _MAX_NAMES, 11.0 if size == FONT else 9.5
@@ -168,7 +168,7 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
 
 
 def _set_rows(axes: "Axes", names: Sequence[str], size: float) -> None:
-    """A row for each name, downwards, and numbers below."""
+    """Set up a row for each name, from top to bottom, and numbers below."""
     axes.set_yticks(range(1, len(names) + 1), names, **canvas.style(size))
     axes.set_ylim(len(names) + 0.6, 0.4)
     axes.tick_params(axis="y", length=0)
@@ -178,7 +178,7 @@ def _set_rows(axes: "Axes", names: Sequence[str], size: float) -> None:
 
 
 def _name_best(axes: "Axes", series: Series, width: float) -> None:
-    """List the best by name, to the right of the axes."""
+    """List the names of the best to the right of the axes."""
     size = SMALL if width > 100 else LEAST
     best = zip(series.names[:_NAMED_BEST], series.value, strict=False)
     lines = [f"{i}. {canvas.fit(name, width, size)}  {value:.4g}" for i, (name, value) in enumerate(best, 1)]
@@ -188,18 +188,18 @@ def _name_best(axes: "Axes", series: Series, width: float) -> None:
 def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> "Axes":
     """The mean Jaccard index of each cluster over runs, the most stable first, with the middle 90 % of the runs.
 
-    Points are blue from .75 (stable), grey from .6, and open orange below (not to be trusted); next to them stands how
-    many runs recovered the cluster.
+    Points are blue from .75 on (stable), grey from .6 on, and open orange below (not to be trusted). The number next to
+    a point counts the runs that recovered the cluster.
 
     Args:
         stability: from ``cluster_stability``.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
-        The axes. Clusters found in no run come last, without a point.
+        The axes. Clusters without items in any run come last, without a point.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: ``stability`` is something else.
         ImportError: matplotlib is not installed.
 
     Example:

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
@@ -19,7 +18,7 @@ from torchclusteval.reports.tested import differences_over_groups, needed, over_
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import MatchedScores, Matching, match, matched_scores
 from torchclusteval.scoring.partitions import same_codes
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, best_first
 from torchclusteval.tables import ContingencyTables
 
 MAX_COMPARED = 60  # clusterings in the matrix of agreement, in differences and as runs
@@ -103,13 +102,13 @@ def gather(
             raise ValueError(f"labels_pred: expected at most {_MAX_UNRANKED} clusterings without a truth; got {count}")
         if count > 1:
             found["typical"] = stability_of(_agreement(labels, list(range(count)), lead)[lead.name], lead).agreement
-        order = _order(found.get("typical", torch.zeros(count)), lead)
+        order = best_first(found.get("typical", torch.zeros(count)).numpy(force=True), lead.better)
     else:
         sizes = {"num_classes": max(1, len(labels.classes)), "num_clusters": int(labels.codes.max()) + 1}
         tables = labels.tables(labels.true, labels.codes, labels.scored(), **sizes)
         by = evaluate_tables(tables, list(measures))
         scores = by if labels.groups is None else by.macro()
-        order = _order(scores[lead.name], lead)
+        order = best_first(scores[lead.name].numpy(force=True), lead.better)
         found |= {"tables": tables, "scores": scores}
         generator = seeded(rng)
         level = 1 - options.confidence_level
@@ -142,14 +141,6 @@ def gather(
     if labels.true is not None and labels.groups is None:
         found |= _resampled(labels, found["tables"], order, lead, options, rng, first, same)
     return Evidence(order, lead, **found)
-
-
-def _order(values: Tensor, lead: Measure) -> list[int]:
-    """The best first, equal ones in the order given, nan last."""
-    goodness = values.detach() if lead.better == "higher" else -values.detach()
-    goodness = goodness.nan_to_num(nan=-torch.inf).round(decimals=DECIMALS)
-    found: list[int] = goodness.argsort(descending=True, stable=True).tolist()
-    return found
 
 
 def agreement_measure(lead: Measure) -> Measure:
@@ -186,9 +177,9 @@ def _resampled(
 ) -> dict[str, Any]:
     """Intervals and differences by one unit of draws: classes, if they are the default for any."""
     ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
-    found, generator = dict[str, Any](), seeded(rng)
+    found = dict[str, Any]()
     for unit in (options.resample, "classes"):
-        found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=generator, resample=unit)
+        found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=rng, resample=unit)
         if others:
             compared = paired_bootstrap(
                 labels.true,
@@ -197,7 +188,7 @@ def _resampled(
                 [lead],
                 max(options.n_resamples, needed(len(others), 1 - level)),
                 level,
-                rng=generator,
+                rng=rng,
                 resample=unit,
                 keep_resamples=True,
                 mask=labels.scored(order[0]) & labels.scored(others),

@@ -85,7 +85,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
     out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
-    spans = not summary.few_groups(labels, found)
+    spans = labels.groups is None or 2.0 ** (1 - len(labels.group_names)) < 1 - drawn["confidence_level"]
     low, high = (record.low, record.high) if spans else (None, None)
     series = score_series(lead.name, lead.better, names, record.estimate, low, high, f"{level} intervals")
     beside = " with intervals" if spans else ""
@@ -212,7 +212,7 @@ def _classes(best: Best) -> str:
     partner = [clusters[i] if i >= 0 else "none" for i in best.matching.cluster_of_class.tolist()]
     scores, sizes = best.scores, classes["size"].tolist()
     shares = [x.tolist() for x in (scores["iou"], scores["precision"], scores["recall"], classes["purity"])]
-    rows: Rows = [[names[i], sizes[i], partner[i], *(x[i] for x in shares)] for i in _filled(sizes, shares[0])]
+    rows: Rows = [[names[i], sizes[i], partner[i], *(x[i] for x in shares)] for i in summary.weakest(sizes, shares[0])]
     out = paragraph(
         "Classes, the worst first, with the cluster that each is matched with. <i>Largest share</i> is that of "
         "the class in one cluster."
@@ -225,7 +225,9 @@ def _clusters(one: ContingencyTables) -> str:
     clusters, names = per_cluster(one), _names(one.clusters)
     sizes, likes = clusters["size"].tolist(), clusters["best_match"].tolist()
     shares = [clusters[key].tolist() for key in ("best_jaccard", "purity", "entropy")]
-    rows: Rows = [[names[i], sizes[i], str(likes[i]), *(x[i] for x in shares)] for i in _filled(sizes, shares[0])]
+    rows: Rows = [
+        [names[i], sizes[i], str(likes[i]), *(x[i] for x in shares)] for i in summary.weakest(sizes, shares[0])
+    ]
     out = paragraph(
         "Clusters, the worst first, with the class that each is most like; <i>purity</i> is the share of its "
         "largest class, <i>entropy</i> that of its classes (nats)."
@@ -298,11 +300,6 @@ def _least_stable(stability: ClusterStability) -> ClusterStability:
 
 def _names(labels: Any) -> list[str]:
     return [] if labels is None else [str(x) for x in labels.tolist()]
-
-
-def _filled(sizes: list[int], values: list[float]) -> list[int]:
-    """The groups with items, in ascending order of a value, large ones first among equals."""
-    return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (values[i], -sizes[i]))
 
 
 def _needed(labels: Labelling) -> str:

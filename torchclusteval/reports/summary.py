@@ -29,10 +29,9 @@ def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list
         points += _beside_the_best(labels, found)
     if matched is not None:
         iou, sizes = matched.scores["iou"].tolist(), matched.table.class_sizes.tolist()
-        known = [(x, i) for i, x in enumerate(iou) if x == x and sizes[i] > 0]
-        if len(known) > 1 and min(known)[0] < 1:
-            weakest, at = min(known)
-            worst = f"overlap {format_number(weakest)} (IoU)" if weakest > 0 else "no cluster is matched with it"
+        order = weakest(sizes, iou)
+        if len(order) > 1 and iou[at := order[0]] < 1:
+            worst = f"overlap {format_number(iou[at])} (IoU)" if iou[at] > 0 else "no cluster is matched with it"
             many = f"{int(sizes[at])} item{'s' * (sizes[at] != 1)}"
             points.append(f"Its weakest class is {text(labels.classes[at])}, {many}: {worst}.")
     if found.stability is not None:
@@ -113,12 +112,6 @@ def _level(found: Evidence) -> float:
     return 1.0 - float(found.differences.settings["confidence_level"])
 
 
-def few_groups(labels: Labelling, found: Evidence) -> bool:
-    """Whether the groups are too few for an interval of the level."""
-    level = 1 - found.intervals.settings["confidence_level"]
-    return labels.groups is not None and 2.0 ** (1 - len(labels.group_names)) >= level
-
-
 def groups_of(labels: Labelling) -> str:
     count = len(labels.group_names)
     return f"{count} group{'s' * (count != 1)} of items"
@@ -132,3 +125,8 @@ def between(low: Any, high: Any) -> str:
     if float(low) != float(low):
         return "none"
     return f"{format_number(float(low))} to {format_number(float(high))}"
+
+
+def weakest(sizes: list[int], values: list[float]) -> list[int]:
+    """The groups with items, in ascending order of a value, large ones first among equals."""
+    return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (values[i], -sizes[i]))

@@ -138,8 +138,7 @@ class Scores(Printed, ByName[Tensor]):
         check_count(n, "n")
         if self.groups is not None:
             raise ValueError("top: expected scores of clusterings; got scores of groups (scores.macro() averages them)")
-        goodness = self._goodness(name).nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308)
-        order: list[int] = goodness.argsort(descending=True, stable=True).tolist()
+        order = best_first(self._goodness(name).numpy(force=True), "higher")
         if within is None:
             return self._select(order[:n])
         each = f"a group for each of {len(order)} clusterings"
@@ -182,7 +181,7 @@ class Scores(Printed, ByName[Tensor]):
         for name in self.labelled.keys() & options.keys():
             if self.labelled[name] != options[name]:
                 own, got = brief(self.labelled[name]), brief(options[name])
-                raise ValueError(f"{name}: expected {own}, as of the scores; got {got}")
+                raise ValueError(f"{name}: expected {own}, as in the scores; got {got}")
         most = self.n_items if self.n_grouped is None else self.n_grouped  # with items that only one side groups
         given = self.labelled | options
         first = same_partitions(labels_pred, self.clusterings, (self.n_items, most), **given)
@@ -204,7 +203,8 @@ class Scores(Printed, ByName[Tensor]):
         """
         goodness = self._goodness(name)
         if bool(goodness.isnan().all()):
-            raise ValueError(f"best: expected a clustering with a value of {name or 'a measure'!r}; got only nan")
+            name = name or leading(self.measures.values(), "name").name
+            raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
         best = int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
         if self.doubtful and self.clusterings is not None and self.clusterings[best] in self.doubtful:
             won = self.clusterings[best]
@@ -250,11 +250,11 @@ class Scores(Printed, ByName[Tensor]):
         return (value if better == "higher" else -value).round(decimals=DECIMALS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Names to nested lists (a float for a single clustering)."""
+        """Canonical names to nested lists (a float for a single clustering)."""
         return {name: value.tolist() for name, value in self.to_numpy().items()}
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """Names to arrays of shape ``(*batch,)``."""
+        """Canonical names to arrays of shape ``(*batch,)``."""
         return dict(zip(self.names, self._on_host(), strict=True))
 
     def _on_host(self, *others: Tensor) -> list[np.ndarray]:
@@ -265,28 +265,27 @@ class Scores(Printed, ByName[Tensor]):
         return list(torch.stack([x.double() for x in values]).cpu().numpy()) if values else []
 
     def to_pandas(self) -> DataFrame:
-        """One row a clustering, one column a measure; needs pandas."""
+        """One row a clustering, one column a measure, called ``adjusted_rand``, not ``ari``; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-        shape = tuple(self.batch_shape)
-        names = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
-        levels = [pandas.RangeIndex(size) if names is None else names for size in shape]
-        if self.groups is not None:
-            levels[-1] = pandas.Index(self.groups.tolist())
+        levels = [pandas.Index(level, tupleize_cols=False) for level in self._levels()]
         index = levels[0] if len(levels) == 1 else pandas.MultiIndex.from_product(levels) if levels else None
         columns = {} if self.count is None else {"count": self.count.numpy(force=True)}
         columns |= {name: value.reshape(-1) for name, value in self.to_numpy().items()}
         return pandas.DataFrame(columns, index=index)
 
+    def _levels(self) -> list[Any]:
+        """Names (numbers) of clusterings along each dimension of the batch, and the ids of groups along the last."""
+        levels: list[Any] = [range(n) if self.clusterings is None else self.clusterings for n in self.batch_shape]
+        return levels if self.groups is None else [*levels[:-1], self.groups.tolist()]
+
     def to_csv(self, path: Any) -> None:
-        """Write a CSV file with a row for each clustering (and group): its name or number, counts, and all scores."""
-        stream = io.StringIO()
+        """Write a CSV file with a row for each clustering (group, pair): its name or number, counts, and all scores."""
+        stream, levels = io.StringIO(), self._levels()
         writer = csv.writer(stream, lineterminator="\n")
-        dims = [f"batch {i}" for i in range(len(self.batch_shape))] if len(self.batch_shape) > 1 else ["clustering"]
-        levels: list[list[Any]] = [list(range(size)) for size in self.batch_shape]
+        dims = [f"batch {i}" for i in range(len(levels))] if len(levels) > 1 else ["clustering"]
         if self.groups is not None:
-            levels[-1], dims = self.groups.tolist(), ["clustering", *dims[1:-1], "group"][-len(levels) :]
-        if self.clusterings is not None and len(self.clusterings) == self.batch_shape[0]:
-            levels[0] = list(self.clusterings)
+            dims = ["clustering", *dims[1:-1], "group"][-len(levels) :]
+        dims = ["labels_true", "labels_pred"] if self.of_pairs else dims
         counts = {} if self.count is None else {"count": self.count}
         columns = [x.detach().reshape(-1).tolist() for x in (*counts.values(), *self.values())]
         writer.writerow([*dims[: len(levels)], *counts, *self])
@@ -347,7 +346,7 @@ class Scores(Printed, ByName[Tensor]):
         if self.listed and count > _MAX_ROWS:
             notes.append(f"{count - _MAX_ROWS} more rows: to_csv(path) and to_pandas() have them")
         if self.of_pairs:
-            notes.append("each against the others: itself is left out")
+            notes.append("each clustering against all others, without itself")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
         if of_partitions and bool((coverage < 1).any()):  # other measures count the items that one side lacks too
             least = "" if coverage.size == 1 else " at least"
@@ -359,8 +358,15 @@ def leading(measures: Iterable[Measure], option: str) -> Measure:
     """The default measure for ranking: adjusted mutual information, or the first with a direction, or an error."""
     directed = {measure.name: measure for measure in measures if measure.better is not None}
     if not directed:
-        raise ValueError(f"{option}: expected a measure that says what is better (sort=, --sort); got none")
+        raise ValueError(f"{option}: expected a measure with a direction (sort=, --sort); got none")
     return directed.get("ami_arithmetic", next(iter(directed.values())))
+
+
+def best_first(values: np.ndarray, better: str | None, top: int | None = None) -> list[int]:
+    """Numbers of the clusterings: best first, equal ones in the order of the input, nan last."""
+    values = np.round(-values if better == "higher" else values, DECIMALS)
+    order: list[int] = np.argsort(values, kind="stable").tolist()
+    return order[:top]
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:

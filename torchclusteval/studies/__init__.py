@@ -1,14 +1,15 @@
 """The experiments of the source papers, each as one command.
 
-``STUDIES`` is the table that the command line prints and runs. A row names a module with the functions of
-:class:`~torchclusteval.studies.common.StudyModule`, which is imported when the study is used. Keyword arguments of its
-``run`` are among ``preset`` (a name in the module's ``PRESETS``), ``iterations`` (how many sets, pairs of clusterings
-or gold standards are drawn), ``seed`` (of all random numbers), ``device`` (where to draw and score; devices draw
-different random numbers), ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a terminal).
+``STUDIES`` is the table behind ``torchclusteval study``. A row names a module with the functions of
+:class:`~torchclusteval.studies.common.StudyModule`, imported on first use. Each ``run`` takes some of these keyword
+arguments: ``preset`` (a name in the module's ``PRESETS``), ``iterations`` (number of random sets, pairs of clusterings
+or gold standards), ``seed`` (of all random numbers), ``device`` (where to draw and score; except in ``cheat``, random
+numbers differ by device), ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a terminal and a
+line each half minute elsewhere).
 
-A study with ``output`` writes the CSV file itself, with a JSON file of settings, versions and time next to it, goes on
-where an interrupted run stopped, and may run under torchrun. Then every process gets the whole result, and only the one
-where ``torchclusteval.studies.runner.rank()`` is 0 should print and plot.
+A study with ``output`` writes the CSV file, and next to it a JSON file of settings, versions and time. It resumes an
+interrupted run, and may run under torchrun: every process gets the whole result, and the one with
+``torchclusteval.studies.runner.rank() == 0`` should print and plot alone.
 """
 
 import importlib

@@ -32,9 +32,9 @@ MEASURE_NAMES = {**SCORES, "multiplicity_precision": "MP(1,2)", "multiplicity_re
 
 
 class Example(NamedTuple):
-    """A figure: the classes and clusters of its items, divided by spaces, each group a letter.
+    """A figure: the classes and the clusters of each item, as words with one letter for each group.
 
-    A condition says that a measure is 1, below its value in another figure, or below another measure.
+    A condition states that a measure is 1, below its value in another figure, or below another measure.
     """
 
     name: str
@@ -89,7 +89,7 @@ EXAMPLES = tuple(_examples())
 
 @dataclass(frozen=True)
 class Finding:
-    """The values of an example, and its conditions checked."""
+    """The values of an example, and which of its conditions hold."""
 
     example: Example
     values: Mapping[str, float]
@@ -101,7 +101,7 @@ def run() -> list[Finding]:
     """Score the examples of figures 14 to 23, in the order of the paper.
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6; the groupings of figures 16 to 21 follow the
-    text, and figure 23 comes in two forms, because its claims cannot all hold with three occurrences of each item.
+    text, and figure 23 has two forms, as three occurrences of each item cannot meet all its claims.
     """
     values = {example.name: _values(example) for example in EXAMPLES}
     return [
@@ -119,7 +119,7 @@ def _values(example: Example) -> dict[str, float]:
 
 
 def holds(condition: str, figure: str, values: Mapping[str, Mapping[str, float]]) -> bool:
-    """Whether a condition on a figure holds, from the values of all figures."""
+    """Whether a condition on a figure holds, given the values of all figures."""
     label, relation, bound = condition.split(" ", 2)
     long = {short: name for name, short in MEASURE_NAMES.items()}
     value = values[figure][long[label]]

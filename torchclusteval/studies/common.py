@@ -1,4 +1,4 @@
-"""What several studies share: the functions that a study module has, averages, parts of figures."""
+"""Shared by several studies: the interface of a study module, averages, parts of figures."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ class StudyModule(Protocol):
     """The functions of a study's module."""
 
     def run(self, *args: Any, **options: Any) -> Any:
-        """Compute the study; ``torchclusteval.studies`` says which options there are. Each has a default."""
+        """Compute the study. ``torchclusteval.studies`` lists the options; all have defaults."""
 
     def report(self, result: Any) -> str:
-        """The results next to those of the paper."""
+        """The results next to the numbers of the paper."""
 
     def rows(self, result: Any) -> list[Row]:
         """The rows of the CSV file."""
 
     def plot(self, result: Any, path: str | Path) -> None:
-        """Draw the figures on one sheet, in the format of the path's suffix; needs matplotlib."""
+        """Draw all figures on one sheet, in the format of the suffix; needs matplotlib."""
 
 
 def mean(values: Tensor) -> float:
@@ -42,7 +42,7 @@ def standard_error(values: Tensor) -> float:
 
 
 def averages(configurations: Iterable[Mapping[str, Any]], columns: Sequence[str], records: Tensor) -> list[Row]:
-    """One row per configuration and column: its average over ``(configurations, iterations, columns)`` records."""
+    """Rows of averages over ``(configurations, iterations, columns)`` records, one per configuration and column."""
     return [
         {**configuration, "measure": column, "mean": mean(values), "standard_error": standard_error(values)}
         for configuration, of_sets in zip(configurations, records, strict=True)
@@ -59,7 +59,7 @@ def draw_heat_map(
     columns: Sequence[str],
     title: str,
 ) -> None:
-    """Colour a cell for each share from 0 to 1, with a text in it."""
+    """Draw a cell for each share, coloured by its value from 0 to 1 and with a text inside."""
     axis.set_title(title, fontsize=10)
     axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
     axis.set_xticks(range(len(columns)), columns)

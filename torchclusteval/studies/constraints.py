@@ -1,7 +1,7 @@
 """The four formal constraints on every measure, next to the verdicts of Amigó, Gonzalo, Artiles and Verdejo (2009).
 
-The claims are those of the text and of section 4's families; where the text says nothing of a measure, a claim is
-open. The figure with the paper's own counterexamples is not at hand.
+The claims come from the text and from the families of section 4; a claim is open if the text is silent on a measure.
+The figure with the counterexamples of the paper was not available.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torchclusteval.measures.registry import FAMILIES, MEASURES, select
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, compare_constraints
 from torchclusteval.studies.common import Row, draw_heat_map
 
-# What the paper says of constraints 1 to 4: y and n, or . where it says nothing.
+# Verdicts of the paper on constraints 1 to 4: y, n, or . for none.
 CLAIMS: Mapping[str, str] = {
     "conditional_entropy": "ynnn",
     "class_entropy": "nyny",
@@ -47,7 +47,7 @@ PRESETS: Mapping[str, str] = {
     "that constraint 4 is about",
     "any": "the class of the clean cluster of constraint 3 may have items elsewhere, and the rest may be large",
 }
-"""What the rest of a clustering may be, and what each means."""
+"""Assumptions about the rest of a clustering, by name."""
 
 _REMARKS = {
     "any": """\
@@ -68,7 +68,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The verdicts on every measure with a direction."""
+    """The verdicts on all measures with a direction."""
 
     name: str
     instances: int
@@ -81,7 +81,7 @@ class Result:
 
     @property
     def disagreements(self) -> list[Disagreement]:
-        """Where the paper says otherwise."""
+        """Verdicts that contradict the paper."""
         return [
             Disagreement(name, number, claim == "y")
             for name, claims in CLAIMS.items()

@@ -1,8 +1,8 @@
-"""The tables of Reichart and Rappoport (2009), and the bias of V toward many clusters that made them propose NVI.
+"""The tables of Reichart and Rappoport (2009), and the bias of V toward many clusters, their reason for NVI.
 
-Table 1 is computed from its two clusterings. Of Tables 3 and 4 only the printed entropies and VI are known, from
-which the other measures follow. The bias is simulated: classes stay fixed and random clusterings, which know
-nothing of them, get more and more clusters.
+Table 1 follows from its two clusterings. The other measures of Table 3 follow from its printed VI and the entropies of
+Table 4. A simulation shows the bias: the classes stay the same, while clusterings independent of them have more and
+more clusters.
 """
 
 from __future__ import annotations
@@ -47,31 +47,31 @@ TABLES_3_AND_4: Mapping[str, tuple[str, str]] = {
 
 
 def rounding_to(printed: str) -> tuple[float, float]:
-    """The least and the greatest number that rounds to a printed one."""
+    """The least and the greatest number that round to a printed number."""
     half_unit = 0.5 * 10.0 ** -len(printed.partition(".")[2])
     return float(printed) - half_unit, float(printed) + half_unit
 
 
 class Check(NamedTuple):
-    """A printed number and the value that follows from the paper's own data."""
+    """A printed number, and the value that follows from the data of the paper."""
 
     place: str
     measure: str
     printed: str
     value: float
-    follows: bool  # whether rounding (or, in Table 1, cutting digits off) explains the difference
+    follows: bool  # whether rounding (in Table 1 also cutting digits off) explains the difference
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Checks of the printed tables, and the simulation: of 1 to N clusters, columns as in MEASURES."""
+    """Checks of the printed tables, and the simulation with 1 to N clusters; columns as in MEASURES."""
 
     table_1: list[Check]
     table_3: list[Check]
     run: Run
 
     def mean(self, measure: str) -> list[float]:
-        """Average over the random clusterings for 1 to N clusters."""
+        """Averages over the random clusterings, for 1 to N clusters."""
         return [mean(values) for values in self.run.records[..., MEASURES.index(measure)]]
 
     def of_r(self, measure: str) -> float:
@@ -79,7 +79,7 @@ class Result:
         return next(x.value for x in self.table_1 if (x.place, x.measure) == ("solution R", measure))
 
     def preferred_to_r(self, measure: str) -> list[int]:
-        """Numbers of clusters for which the average random clustering scores better than solution R."""
+        """Numbers of clusters at which random clusterings on average score better than solution R."""
         sign, bar = 1 if measure == "v_measure" else -1, self.of_r(measure)
         return [k for k, value in enumerate(self.mean(measure), start=1) if sign * value > sign * bar]
 
@@ -113,7 +113,7 @@ def run(
 
 
 def _score_random(configuration: Mapping[str, Any], count: int, generator: torch.Generator) -> Tensor:
-    """Scores of random clusterings with clusters of equal size, give or take an item, ``(count, measures)``."""
+    """Scores of random clusterings with clusters of equal size (to one item), ``(count, measures)``."""
     k, device = configuration["n_clusters"], generator.device
     classes = torch.arange(N_ITEMS, device=device) // CLASS_SIZE
     order = torch.rand(count, N_ITEMS, generator=generator, device=device).argsort(-1)
@@ -154,7 +154,7 @@ def check_table_3() -> list[Check]:
         known = (cells["variation_of_information"], *printed_entropies.split())
         (low_vi, high_vi), *entropies = map(rounding_to, known)
         for name, formula in formulas.items():
-            # Every formula is monotone in VI and, the other way, in the entropies: the ends are at corners.
+            # all formulas are monotone in VI, and the other way in the entropies, so corners give both ends
             corners = (
                 formula(low_vi, *(high for _, high in entropies)),
                 formula(high_vi, *(low for low, _ in entropies)),

@@ -1,9 +1,9 @@
-"""The cheat system of Amigo et al. (2009), section 6.4: which measures see through it.
+"""The cheat system of Amigo et al. (2009), section 6.4, and the measures that see through it.
 
-The paper's data is that of a people-search campaign: the pages found for an ambiguous name, to be grouped by person,
-a page possibly about several. The gold standards here are drawn to look like it, and so are systems of known
-quality: each makes a known share of errors, and as in the campaign some err by merging people and some by splitting
-them. The cheat puts everything into one cluster and every item again alone.
+The data of the paper comes from a people-search campaign: pages about an ambiguous name, grouped by person, with some
+pages about several. Here gold standards and systems are random, but similar. Each system makes a known share of errors;
+as in the campaign, some merge people and some split them. The cheat puts all items into one cluster, and each item into
+a cluster of its own too.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ MEASURE_NAMES = {
     "extended_bcubed_f": "BCubed F",
 }
 CHEAT = "cheat"
-ITEMS, PEOPLE = 100, 30  # about 100 pages a name in the campaign, and 16 systems
+ITEMS, PEOPLE = 100, 30  # the campaign had about 100 pages for each name, and 16 systems
 ERROR_RATES = tuple(round(0.1 * step, 1) for step in range(1, 9))
-# where a wrong membership goes: to a random person, into the largest cluster, into a cluster of its own
+# where a wrong membership moves: shares of a random person, the largest cluster, a cluster of its own
 STYLES = {"merges": (0.1, 0.85, 0.05), "splits": (0.1, 0.05, 0.85)}
 SYSTEMS = tuple((style, rate) for rate in ERROR_RATES for style in STYLES)
 SECOND, THIRD = 0.15, 0.03  # shares of items about a second and a third person
-_GOLD_STANDARDS_PER_CALL = 16  # scored together
+_GOLD_STANDARDS_PER_CALL = 16  # scored in one batch
 
 
 @dataclass(frozen=True)
 class Result:
-    """Average scores of the systems, the cheat last."""
+    """Average scores of the systems; the cheat is the last."""
 
     systems: tuple[str, ...]
-    scores: Mapping[str, tuple[float, ...]]  # measure -> average over the names, one a system
+    scores: Mapping[str, tuple[float, ...]]  # measure -> average over the gold standards, for each system
     iterations: int
 
     def ranks(self, measure: str) -> tuple[int, ...]:
-        """Rank of each system, 1 the best; equal scores share the better rank."""
+        """Rank of each system, from 1 for the best; equal scores share the better rank."""
         values = self.scores[measure]
         return tuple(1 + sum(other > value for other in values) for value in values)
 
@@ -57,7 +57,7 @@ class Result:
         return self.ranks(measure)[-1]
 
     def order_agreement(self, measure: str) -> float:
-        """Kendall's tau between scores and known order, over pairs of systems that err in the same way."""
+        """Kendall's tau between scores and known order, over pairs of systems with one style of error."""
         values = self.scores[measure]
         pairs = [
             (i, j)
@@ -70,9 +70,9 @@ class Result:
 
 @on_one_thread
 def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cpu") -> Result:
-    """Score systems of known quality and the cheat, the average over ``iterations`` gold standards (ambiguous names).
+    """Score the cheat and systems of known quality: averages over ``iterations`` gold standards (ambiguous names).
 
-    Random numbers are the same on every device.
+    All devices have the same random numbers.
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.4, tables 2 and 3.
     """
@@ -94,9 +94,9 @@ def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cp
 
 
 def _draw(systems: Sequence[tuple[str, float]], generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """A gold standard ``(1, ITEMS, PEOPLE)`` and the systems on it, the cheat last; bool.
+    """A gold standard ``(1, ITEMS, PEOPLE)`` and its systems, the cheat last; bool.
 
-    The systems are ``(len(systems) + 1, ITEMS, PEOPLE + ITEMS)``: a cluster for each person and for each item alone.
+    The systems are ``(len(systems) + 1, ITEMS, PEOPLE + ITEMS)``: a cluster for each person, then one for each item.
     """
     gold = _draw_gold(generator)
     shape = (len(systems), ITEMS, PEOPLE)
@@ -115,7 +115,7 @@ def _draw(systems: Sequence[tuple[str, float]], generator: torch.Generator) -> t
 
 
 def _draw_gold(generator: torch.Generator) -> Tensor:
-    """The people of each item ``(ITEMS, PEOPLE)`` bool: a few well known, many with a page or two."""
+    """The people of each item, ``(ITEMS, PEOPLE)`` bool: a few people with many pages, many with a page or two."""
     popularity = 1.0 / torch.arange(1, PEOPLE + 1, dtype=torch.float64)
     order = torch.multinomial(popularity.expand(ITEMS, -1), 3, generator=generator)  # three different people
     chance = torch.rand(ITEMS, 1, generator=generator, dtype=torch.float64)

@@ -1,7 +1,7 @@
 """Properties P1 to P7 of nine measures over the parametric generator: Table 2 of Rosenberg and Hirschberg (2007).
 
-The paper leaves parts of the experiment open. One reading stands next to the printed table, and all consistent
-readings together say what holds whatever was meant, and what none of them gives.
+The paper leaves parts of the experiment open. The report shows one reading next to the printed table, and the range of
+all consistent readings: results that hold under each of them, and printed rates that none of them gives.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MEASURE_NAMES: Mapping[str, str] = {
 ENTROPY_MEASURES = ("q0", "variation_of_information", "v_measure")
 PAIR_MEASURES = ("rand", "mirkin", "fowlkes_mallows", "hubert_gamma_normalized", "jaccard")
 
-# Table 2 as printed: a row a property, a column a measure, in the order of MEASURE_NAMES.
+# Table 2 as printed: one row for each property; columns in the order of MEASURE_NAMES.
 PRINTED: Mapping[str, tuple[float, ...]] = {
     "P1": (0.18, 0.22, 1, 1, 1, 1, 1, 1, 1),
     "P2": (1, 1, 0.76, 1, 0.89, 0.98, 1, 1, 1),
@@ -49,8 +49,8 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
     "P7": (1, 1, 1, 1, 1, 1, 1, 1, 1),
 }
 
-_N_ITEMS = (40.0, 1000.0)  # numbers of items of the consistent readings; the paper gives none
-_ROUNDING = 0.005 + 1e-9  # largest difference from a number printed with two decimals
+_N_ITEMS = (40.0, 1000.0)  # numbers of items in the consistent readings, as the paper gives none
+_ROUNDING = 0.005 + 1e-9  # largest error of a number printed with two decimals
 
 PRESETS: Mapping[str, str] = {
     "closest": "the matched mass is shared over the classes, error mass without a place stays in the matches, and "
@@ -58,23 +58,23 @@ PRESETS: Mapping[str, str] = {
     "text": "the text to the letter: the matched mass is shared over the matches, error mass without a place is "
     "lost, and settings without noise groups say nothing about noise",
 }
-"""Names of readings, and what each means."""
+"""Meanings of the readings, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Rates of one reading, and their range over all consistent readings."""
+    """Rates of one reading, and the range of rates over all consistent readings."""
 
     name: str
     rates: Mapping[str, PropertyRates]
     readings: int  # number of consistent readings
-    lowest: Mapping[str, Mapping[str, float]]  # measure -> property -> the lowest rate of the consistent readings
+    lowest: Mapping[str, Mapping[str, float]]  # measure -> property -> lowest rate over the consistent readings
     highest: Mapping[str, Mapping[str, float]]
     rand_without_errors: tuple[float, ...]
     """Rand index of tables without errors, for useful clusters from 2 to the classes."""
 
     def beyond(self) -> list[tuple[str, str]]:
-        """Property and measure of the printed rates outside every consistent reading."""
+        """(Property, measure) of each printed rate outside the range of the consistent readings."""
         return [
             (row["property"], row["measure"])
             for row in rows(self)
@@ -95,7 +95,7 @@ def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Resul
     def values_of(tables: Reading) -> Mapping[str, Tensor]:
         return values_on(grid_tables(grid, tables, device=device), measures)
 
-    def values(reading: Reading) -> Mapping[str, Tensor]:  # of readings that differ in the comparisons only the same
+    def values(reading: Reading) -> Mapping[str, Tensor]:  # shared by readings with different comparisons
         return values_of(Reading(mass_per=reading.mass_per, unused_mass=reading.unused_mass, n=reading.n))
 
     def rates(reading: Reading) -> dict[str, PropertyRates]:
@@ -113,7 +113,7 @@ def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Resul
 
 
 def consistent_readings() -> list[Reading]:
-    """The readings that compare tables of equal mass: error mass may be lost only where its groups stay."""
+    """Readings that compare tables of equal mass; lost error mass rules out first steps, from tables without noise."""
     choices = product(("match", "class"), ("matches", "lost"), (True, False), ("consecutive", "all"))
     readings = [Reading(*choice) for choice in choices if choice[1:3] != ("lost", True)]  # type: ignore[arg-type]
     return [

@@ -1,13 +1,13 @@
-"""Runs a study in blocks: reproducible, resumable, on one process or many.
+"""Run a study in blocks: reproducible, resumable, on one process or many.
 
-A study is a :class:`Plan`: frozen settings, a list of configurations, and a function that turns a
-configuration, a number of sets and a source of random numbers into one record of values per set. The work is
-cut into blocks of a fixed number of sets, each with its own generator seeded by (seed, configuration, block),
-so no result depends on the order of the blocks, on who computes them, or on an interruption.
+A study is a :class:`Plan`: frozen settings, a list of configurations, and a function that turns a configuration, a
+number of sets and a generator into one record of values for each set. The work consists of blocks with a fixed number
+of sets and a generator of their own, seeded by (seed, configuration, block). So no result depends on the order of the
+blocks, on the process that computes them, or on an interruption.
 
-With an output, every finished block is written to the folder ``OUTPUT.partial`` at once and the same call made
-again goes on from there. When ``torch.distributed`` is initialised, or torchrun has set its variables, the
-blocks are divided over the ranks and every rank gets all records; rank 0 writes the output.
+With an output, every finished block goes to the folder ``OUTPUT.partial`` at once, and a repeated call resumes from
+there. Under ``torch.distributed`` (initialised, or with the variables of torchrun), the ranks share the blocks and all
+get all records; rank 0 writes the output.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ from torchclusteval.common.version import __version__
 from torchclusteval.streaming.distributed import all_reduce_sum, process_group, raised_together, rank_and_size
 from torchclusteval.studies.common import Row, averages
 
-_VERSIONS = {"torchclusteval": __version__, "torch": torch.__version__}  # of the code that computes the numbers
+_VERSIONS = {"torchclusteval": __version__, "torch": torch.__version__}  # they may change the numbers
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study as the runner needs it."""
+    """A study, described for the runner."""
 
     study: str
-    settings: Mapping[str, Any]  # what the results depend on besides the arguments of :func:`run_plan`, as JSON values
+    settings: Mapping[str, Any]  # JSON values that decide the results, next to the arguments of :func:`run_plan`
     configurations: Sequence[Mapping[str, Any]]
-    """The cells of the study, as JSON values; a cell's random numbers depend on its values, not its place."""
+    """The cells of the study, as JSON values; these values, not its place, decide the random numbers of a cell."""
     columns: Sequence[str]  # names of the values in a record
     block: Callable[[Mapping[str, Any], int, torch.Generator], Tensor]
-    """(configuration, sets, generator) to the ``(sets, columns)`` float64 records, on any device."""
+    """Takes (configuration, sets, generator); returns the records, ``(sets, columns)`` float64, on any device."""
     block_size: int = 1000
     in_threads: bool = False
-    """Whether threads compute blocks in parallel on the CPU; this pays where most operations are large."""
+    """Whether threads compute blocks in parallel on the CPU, which pays if most operations are large."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The result of a run, the same on every rank but for the time."""
+    """The result of a run, equal on all ranks except for the time."""
 
     records: Tensor  # (configurations, iterations, columns) float64, on the CPU
     rows: list[Row]
     seconds: float
-    resumed: int  # blocks that an earlier, interrupted run had finished
+    resumed: int  # blocks from an earlier, interrupted run
 
 
 @on_one_thread
@@ -76,10 +76,10 @@ def run_plan(
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Compute every configuration ``iterations`` times; options as in ``StudyModule``, ``"cuda"`` is each rank's own.
+    """Compute every configuration ``iterations`` times; the other options are those of all studies.
 
-    The records and rows are the same for every number of processes on the same kind of device. An output whose
-    unfinished blocks belong to a run with other settings is refused.
+    ``"cuda"`` is each rank's own card. On one kind of device, records and rows are equal for every number of processes.
+    An output with unfinished blocks of other settings is a ``ValueError``.
     """
     check_count(iterations, "iterations")
     if seed < 0:
@@ -102,7 +102,7 @@ def run_plan(
         records = torch.zeros(len(plan.configurations), iterations, len(plan.columns), dtype=torch.float64)
         with progress_bar(plan.study, progress if own_rank == 0 else False) as advance, raised_together():
             done = _compute(plan, blocks[own_rank::ranks], seed, own_device, folder, records, advance)
-        bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
+        bits = records.view(torch.int64)  # bit patterns plus zeros: exact for all values, nan included
         total, of_ranks = all_reduce_sum([bits, torch.tensor([done])])
         bits.copy_(total)
         resumed = int(of_ranks)
@@ -115,7 +115,7 @@ def run_plan(
 
 
 def rank() -> int:
-    """Number of this process among those that share the study, 0 when it is alone; only 0 should print."""
+    """Number of this process among those of the study, 0 for a single process; only 0 should print."""
     return rank_and_size()[0]
 
 
@@ -128,7 +128,7 @@ def _compute(
     records: Tensor,
     advance: Progress | None,
 ) -> int:
-    """Fill blocks (configuration, number) of the records. Returns how many of them an earlier run had finished."""
+    """Fill blocks (configuration, number) of the records; return the number of blocks from an earlier run."""
     done, one_at_a_time = count(1), threading.Lock()
 
     def compute(taken: Iterator[tuple[int, int]]) -> int:
@@ -160,12 +160,12 @@ def _block_seed(seed: int, configuration: Mapping[str, Any], number: int) -> int
 
 
 def is_unfinished(output: str | Path) -> bool:
-    """Whether an interrupted run with this output can go on."""
+    """Whether an interrupted run with this output can be resumed."""
     return Path(f"{output}.partial").is_dir()
 
 
 def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
-    """The folder of the blocks; an error if it holds blocks of a run with other facts."""
+    """The folder of the blocks; blocks of a run with other facts are an error."""
     folder = Path(f"{output}.partial")
     folder.mkdir(exist_ok=True)
     manifest = folder / "run.json"
@@ -175,8 +175,8 @@ def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
     names = [name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name)]
     if names:
         raise ValueError(
-            f"output: expected to go on with the unfinished run in {folder}; got other {', '.join(sorted(names))}. "
-            "Repeat its settings, choose another output, or delete that folder"
+            f"output: expected the settings of the unfinished run in {folder}; got other {', '.join(sorted(names))} "
+            "(repeat its settings, choose another output, or delete that folder)"
         )
     return folder
 
@@ -192,7 +192,7 @@ def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> Non
 
 
 def checked_output(output: str | Path | None) -> Path | None:
-    """The path of the CSV file to write, or None; its folder exists."""
+    """The path of the CSV file, checked to have a folder, or None."""
     if output is None:
         return None
     path = as_path(output, "output")

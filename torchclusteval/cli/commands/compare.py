@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> str:
     held = hold_columns(asked)[0]
     names = [one.title for one in held]
     if len(names) < 2:
-        raise ValueError(f"clusterings: expected at least two; got {len(names)}")
+        raise ValueError(f"clusterings: expected at least two; got {len(names)}{held[0].table.remedy}")
     given = given_labels(asked, held)
     with progress_bar("all pairs") as progress:
         scores = pairwise(given.labels, [measure], device=device, progress=progress, **given.options)

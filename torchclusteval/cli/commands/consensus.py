@@ -22,13 +22,13 @@ def run(arguments: argparse.Namespace) -> str:
     held, rows = hold_columns(asked, {"--start": arguments.start}, row_names=arguments.label_file is not None)
     held = list(dict.fromkeys(held))  # --columns may name the start too
     if len(held) < 2:
-        raise ValueError(f"clusterings: expected at least two; got {len(held)}")
+        raise ValueError(f"clusterings: expected at least two; got {len(held)}{held[0].table.remedy}")
     given = given_labels(asked, held)
     found = consensus(given.labels, **({} if asked.noise == "cluster" else given.noise))
     agreement = found.agreement.numpy()
     known = ~np.isnan(agreement)
     if not known.any():
-        raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
+        raise ValueError(f"{arguments.files[0]}: expected labels; got only missing ones and noise")
     words, places = Vocabulary(), np.full(len(agreement), -1)
     numbers = words.numbers_of(np.asarray(found.labels)[known].tolist())
     ordered, ranks = words.ranked()

@@ -11,13 +11,13 @@ import torch
 from torchclusteval.cli.commands.checks import check_printing, check_unit, note_low_coverage
 from torchclusteval.cli.commands.documents import coverages, is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
-from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
+from torchclusteval.cli.commands.ranking import measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.declarations import OF_TABLES
-from torchclusteval.cli.options import print_note, refuse, warnings_as_notes
+from torchclusteval.cli.options import print_note, refuse, shown, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held import hold_columns
+from torchclusteval.cli.reading.held import hold_columns, open_tables
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
@@ -25,6 +25,7 @@ from torchclusteval.inference.bootstrap_options import POPULATIONS
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.labels.inputs import check_device
 from torchclusteval.measures.registry import MEASURES
+from torchclusteval.scoring.scores import best_first
 from torchclusteval.tables import ContingencyTables
 
 Found = ResultsByMeasure[Difference]
@@ -93,16 +94,15 @@ def _settings(arguments: argparse.Namespace, comparisons: int) -> dict[str, Any]
 def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:
     refuse(arguments, OF_TABLES, f"a table of labels, not {arguments.files[0]}")
     try:
-        read = read_responses(arguments.files, "error")
+        read = read_responses(arguments.files, "error", 2)
     except ValueError as error:
         if "on_duplicate" not in str(error):
             raise
         print_note(f"note: mentions in two entities are kept in the first ({str(error).rpartition(' (')[0]})")
         read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
-    if against not in read.names or len(read.names) < 2:
-        expected = "a response besides another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
-        raise ValueError(f"--against: expected {expected}; got {against!r}")
+    if against not in read.names:
+        raise ValueError(f"--against: expected one of {', '.join(read.names)}; got {against!r}")
     place, tables = read.names.index(against), read.tables.to(device)
     others = [i for i in range(len(read.names)) if i != place]
     named = tables[torch.tensor(others)]._replace(names=tuple(read.names[i] for i in others))
@@ -137,18 +137,20 @@ def _by_groups(
 
 
 def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:
+    asked = parse_selection(arguments)
     for option, given in (("--truth", arguments.truth), ("--against", arguments.against)):
         if given is None:
-            raise ValueError(f"{option}: expected a column of {arguments.files[0]}; got none")
+            there = shown([*open_tables(asked, {})[1]])
+            raise ValueError(f"{option}: expected a column, as --truth CLASS --against CLUSTERING; got none of {there}")
     if arguments.macro and arguments.by is None:
-        raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
-    asked = parse_selection(arguments)
+        raise ValueError("--macro: expected --by COLUMN too, for the groups to average over; got none")
     held, _ = hold_columns(asked, {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against})
     truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
     reference, *others = held
     others = [one for one in others if one is not reference]
     if not others:
-        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")
+        got = "none (of one clustering: score --confidence-level 0.95)"
+        raise ValueError(f"--against: expected a clustering other than {arguments.against!r}; got {got}")
     given = given_labels(asked, [reference, *others], truth)
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
     by, grouped = groups_of(groups, asked, len(truth))

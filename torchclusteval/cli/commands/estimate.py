@@ -12,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 
 from torchclusteval.cli.commands.checks import check_printing, parse_list
 from torchclusteval.cli.commands.labels import labels_of, name_of_missing
-from torchclusteval.cli.options import print_note
+from torchclusteval.cli.options import print_note, shown
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import Label, hold, hold_columns, listed, name_gap
@@ -20,7 +20,7 @@ from torchclusteval.cli.reading.selection import Selection, parse_selection
 from torchclusteval.inference import estimate_from_sample
 from torchclusteval.inference.sampled_truth import Estimate
 from torchclusteval.labels.inputs import check_device
-from torchclusteval.labels.spelled import is_number, whole_number
+from torchclusteval.labels.spelled import comma_remedy, is_number, whole_number
 from torchclusteval.tables import ContingencyTables
 
 
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> str:
     (truth, *held), _ = hold_columns(asked, {"--truth": arguments.truth, "--against": arguments.against})
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
-        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")
+        raise ValueError(f"--against: expected a clustering other than {arguments.against!r}; got none")
     without = 0 if truth.labels.missing is None else int(truth.labels.missing.sum())
     if without == len(truth):
         raise ValueError(f"--truth: expected a column with the labels of some items; {arguments.truth!r} has none")
@@ -91,14 +91,15 @@ def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, fl
         raise ValueError(f"{path}: expected lines class,weight; got {len(names)} cells")
     of_numbers, wanted = all(isinstance(x, int) for x in classes), {*classes}
     if (whole_number(names[0]) if of_numbers else names[0]) in wanted:
-        raise ValueError(f"{path}: line 1: expected a positive number after {names[0]!r}; got {names[1]!r}")
+        got = f"{names[1]!r}{comma_remedy(names[1])}"
+        raise ValueError(f"{path}: line 1: expected a positive number after {names[0]!r}; got {got}")
     columns = hold(table, {name: name for name in names}, own, None, as_text=names)
     read = [np.array([*words, None], object)[places] for words, places in (listed(x.labels) for x in columns)]
     found: dict[Label, float] = {}
     for row, (label, weight) in enumerate(zip(*read, strict=True)):
         at = f"{path}: {table.place(row)}"
         if weight is None or not is_number(str(weight)) or not 0 < float(weight) < math.inf:
-            got = "a missing one, such as an empty cell or nan" if weight is None else repr(weight)
+            got = f"{weight!r}{comma_remedy(str(weight))}" if weight else "a missing one, such as an empty cell or nan"
             raise ValueError(f"{at}: expected a positive number; got {got}")
         number = whole_number(str(label)) if of_numbers else None
         key = label if number is None else number
@@ -106,7 +107,8 @@ def _read(path: str, classes: Sequence[Label], asked: Selection) -> dict[Any, fl
             raise ValueError(f"{at}: expected each class once; got {'none' if label is None else f'{label!r} again'}")
         found[key] = float(weight)
     if lacking := [label for label in classes if label not in found]:
-        raise ValueError(f"{path}: expected a weight for each class; got none for {lacking[0]!r}")
+        got = f"none for {lacking[0]!r}, but for {shown([*map(str, found)])}"
+        raise ValueError(f"{path}: expected a weight for each class; got {got}")
     if unknown := [label for label in found if label not in wanted]:
         print_note(f"note: {path}: {len(unknown)} of {len(found)} classes have no items, such as {unknown[0]!r}")
     return found

@@ -51,7 +51,8 @@ def _list(measures: Iterable[Measure], width: int) -> str:
 
 def _describe(measure: Measure) -> str:
     """The facts about a measure, the docstring of its function, and the reference."""
-    function, options = _unwrap(measure)
+    given = measure.function
+    function, options = (given.func, given.keywords) if isinstance(given, partial) else (given, {})
     aliases = [alias for alias, name in ALIASES.items() if name == measure.name]
     direction = "neither direction is better" if measure.better is None else f"{measure.better} is better"
     identical = "depends on the partition" if measure.perfect is None else f"{measure.perfect:g}"
@@ -78,13 +79,6 @@ def _describe(measure: Measure) -> str:
     ]
     reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
-
-
-def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
-    """The function of the formula, and the measure's fixed options."""
-    if isinstance(measure.function, partial):
-        return measure.function.func, measure.function.keywords
-    return measure.function, {}
 
 
 def _range(measure: Measure) -> str:

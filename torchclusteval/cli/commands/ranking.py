@@ -8,10 +8,9 @@ import numpy as np
 
 from torchclusteval.cli.commands.checks import parse_list, parse_measure
 from torchclusteval.cli.options import print_note
-from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
-from torchclusteval.scoring.scores import Scores, leading
+from torchclusteval.scoring.scores import Scores, best_first, leading
 
 
 def measures_and_sort(arguments: argparse.Namespace, means: Sequence[str] = ()) -> tuple[list[Any], str | None]:
@@ -32,7 +31,7 @@ def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure
     """The measure that a picture shows, and the clusterings in its order."""
     measure = scores.measures.get(sort or "") or leading(scores.measures.values(), "--plot")
     if measure.name != sort and len(scores) > 1:
-        print_note(f"note: the picture is by {measure.name}; --sort MEASURE takes another")
+        print_note(f"note: the picture shows {measure.name}; --sort MEASURE chooses another")
     return measure, best_first(scores.to_numpy()[measure.name], measure.better, top)
 
 
@@ -45,13 +44,6 @@ def columns_of(scores: Scores, first: str | None = None, share: float = 1.0) -> 
     coverage = scores.coverage.cpu().numpy() * share
     columns = {} if (coverage == 1).all() else {"coverage": coverage}
     return columns | ({first: values[first]} if first in values else {}) | values
-
-
-def best_first(values: np.ndarray, better: str | None, top: int | None) -> list[int]:
-    """Numbers of the clusterings: best first, equal ones in the order of the input, nan last."""
-    values = np.round(-values if better == "higher" else values, DECIMALS)
-    order: list[int] = np.argsort(values, kind="stable").tolist()
-    return order[:top]
 
 
 def rows_of(names: Sequence[str], columns: Mapping[str, np.ndarray], order: Iterable[int]) -> list[dict[str, Any]]:

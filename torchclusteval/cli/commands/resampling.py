@@ -71,7 +71,7 @@ def note_drawn(found: ResultsByMeasure[Any], top: int | None) -> None:
         print_note(f"note: {note}")
     count = found.batch_shape[0]
     if found.notes and top is not None and top < count:
-        print_note(f"note: this is about all {count} clusterings, also those that --top leaves out")
+        print_note(f"note: this is about all {count} clusterings, with and without --top")
 
 
 def plot_scores(

@@ -14,7 +14,6 @@ from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import (
-    best_first,
     columns_of,
     measures_and_sort,
     note_skipped,
@@ -35,7 +34,7 @@ from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.partitions import same_partitions
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, best_first
 from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
@@ -106,11 +105,11 @@ def _check(arguments: argparse.Namespace) -> None:
     check_printing(arguments)
     check_seed(arguments)
     if arguments.picture == "chance" and arguments.resamples is None:
-        raise ValueError("--picture: expected --resamples R too, whose permutations chance shows; got none")
+        raise ValueError("--picture: expected --resamples R too, as chance shows the permutations; got none")
     if arguments.per == "group" and arguments.by is None:
-        raise ValueError("--per: expected --by COLUMN too, whose groups it shows; got group alone")
+        raise ValueError("--per: expected --by COLUMN too, for the groups to show; got group alone")
     if arguments.sort in MEANS and arguments.per != "class":
-        raise ValueError(f"--sort: expected --per class too, which computes {arguments.sort}; got it alone")
+        raise ValueError(f"--sort: expected --per class too, as it computes {arguments.sort}; got --sort alone")
 
 
 def _count(arguments: argparse.Namespace) -> _Task | None:

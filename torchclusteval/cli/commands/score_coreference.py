@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> str:
     for measure, named in select(names).items():
         if named and measure.parts is None:
             got = f"{measure.name!r} (difference --macro compares its means over documents)"
-            raise ValueError(f"--measures: expected measures that sums over documents define; got {got}")
+            raise ValueError(f"--measures: expected measures defined by sums over documents; got {got}")
     total, sums = pool(read.tables, names, **zero_is_zero(names))
     note_skipped(total.skipped)
     measures = list(total.measures.values())

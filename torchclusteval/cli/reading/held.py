@@ -17,6 +17,7 @@ from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
 from torchclusteval.labels.spelled import BadSpellingError, leading_zeros, numbers_or_text
+from torchclusteval.scoring.no_clusterings import like_ids
 from torchclusteval.streaming.distributed import rank_and_size
 
 Label = int | str | None  # None: missing
@@ -99,9 +100,9 @@ def open_tables(
     single, ids = len(asked.files) == 1, asked.id_column
     tables = [open_table(path, asked, is_table=single) for path in asked.files]
     for flag in [flag for flag, name in named.items() if name == ids]:
-        raise ValueError(f"--id: expected another column than that of {flag}; got {ids!r} for both")
+        raise ValueError(f"--id: expected a column other than that of {flag}; got {ids!r} for both")
     if single and asked.join != "names":
-        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
+        raise ValueError(f"--join: expected several files to join; got {asked.files[0]} alone")
     if ids is None and not single and not truths and asked.join != "position":
         _take_ids(tables, asked, named)
     columns = _columns(tables, truths)
@@ -111,15 +112,23 @@ def open_tables(
 
 
 def _take_ids(tables: Sequence[Table], asked: Selection, named: Mapping[str, str]) -> None:
-    """Take the first column that all files have as the names of rows, with a note, where it names each row of each."""
+    """Take the first column that all files have as the names of rows, with a note, where it names each row of each.
+
+    Raise where it looks like ids, but a row has none or that of another row.
+    """
     free = [name for name in tables[0].names if name not in named.values() and not _NO_NAME.fullmatch(name)]
     name = next((x for x in free if all(x in table.names and len(table.names) > 1 for table in tables)), None)
     if name is None or any(table.row_names is not None for table in tables):
         return
+    ids = list[Held]()
     try:
-        for table in tables:
-            _row_keys(hold(table, {name: name}, asked, None)[0])
+        ids += [hold(table, {name: name}, asked, None)[0] for table in tables]
+        for one in ids:
+            _row_keys(one)
     except ValueError:
+        if any(like_ids(len(one), len(listed(one.labels)[0]), 1, few=1) for one in ids):
+            raise
+        print_note(f"note: {name!r}, which all files have, does not name the rows of each")
         return
     for table in tables:
         table.name_rows(name)
@@ -233,7 +242,7 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
     for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
         if length != lengths[0] and not (len(named) > 1 and {0, place} <= set(named)):
             expected = f"expected {lengths[0]} labels, as in {tables[0].path}"
-            raise ValueError(f"{table.path}: {expected}; got {length}")
+            raise ValueError(f"{table.path}: {expected}; got {length}{tables[0].remedy or table.remedy}")
     if len(named) < 2:
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
@@ -257,7 +266,7 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
             raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
     shared = [key for key in ours if all(key in part for part in keys.values())]
     if not shared:
-        raise ValueError(f"{first}: expected names of rows that all files have; got none")
+        raise ValueError(f"{first}: expected names of rows that are in all files; got none")
     # Files without names go by the position of the first one's.
     return [np.array([keys.get(place, ours)[key] for key in shared]) for place in range(len(tables))]
 
@@ -270,8 +279,9 @@ def _row_keys(held: Held) -> dict[Label, int]:
     rows = {names[place]: row for row, place in enumerate(places.tolist())}
     if len(rows) < len(places):
         counts = np.bincount(places)
-        expected = f"different names of rows; got {names[int(counts.argmax())]!r} {int(counts.max())} times"
-        raise ValueError(f"{held.table.path}: expected {expected} (--join position ignores names)")
+        got = f"{names[int(counts.argmax())]!r} {int(counts.max())} times"
+        got += held.table.remedy or " (--join position ignores names)"
+        raise wrong_label(held.table, held.name, None, "different names of rows", got)
     return rows
 
 

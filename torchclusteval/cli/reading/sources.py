@@ -155,14 +155,15 @@ class Rows:
             raise self._fault(data, data.index(b"\0"), "text", "another binary file")
         if not data.isascii():
             if (at := data.find(b"\xef\xbb\xbf")) >= 0:
-                got = "a byte order mark (were files put together? remove it)"
-                raise self._fault(data, at, "one at the start of the file only", got)
+                got = "another (were files put together? remove it)"
+                raise self._fault(data, at, "a byte order mark at the start of the file only", got)
             try:
                 data.decode()
             except UnicodeDecodeError as error:
                 got = f"byte {data[error.start]:#04x} on line {self._line(data, error.start)} (save it in UTF-8)"
                 self.bad_text = self.bad_text or self._fault(data, error.start, "UTF-8 text", got)
-                self.has_bad_quote |= any(b'"' in line and not _is_utf8(line) for line in data.split(b"\n"))
+                quoted = [line for line in data.split(b"\n") if b'"' in line]
+                self.has_bad_quote |= any(line.decode("utf-8", "ignore").encode() != line for line in quoted)
         self.has_quote |= b'"' in data
         if b"x" in data or b"X" in data:
             self.has_hexadecimal |= b"0x" in data or b"0X" in data
@@ -195,7 +196,3 @@ def _end_of_rows(data: bytes, delimiter: str) -> int:
     for _ in reader:
         before, last = last, reader.line_num
     return sum(len(line) + 1 for line in lines[:before])
-
-
-def _is_utf8(data: bytes) -> bool:
-    return data.decode("utf-8", "ignore").encode() == data

@@ -30,6 +30,7 @@ class Table(Protocol):
     names: list[str]  # columns, without those that hold names of rows
     row_names: str | None = None  # the column of the names of rows
     levels: Sequence[str] = ()  # columns that are parts of the names of rows
+    remedy: str = ""  # in errors: what to give in place of a folder
     is_range: bool = False  # whether the names of rows are a range of numbers, as pandas gives them where nobody does
 
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:

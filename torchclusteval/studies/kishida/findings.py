@@ -1,4 +1,4 @@
-"""The document study in words and figures: its averages next to the printed tables, the paper's claims, yes or no."""
+"""The document study in words and figures: averages next to the printed tables, and claims of the paper, yes or no."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NMI_FORMS = ("nmi_min", "nmi_geometric", "nmi_arithmetic", "nmi_max", "nmi_joint
 
 
 class Claim(NamedTuple):
-    """A statement of the paper, and whether it holds in a run."""
+    """A claim of the paper, and whether it holds in a run."""
 
     text: str
     holds: bool
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
 
 class PrintedTable(NamedTuple):
-    """A table of averages next to the printed one; values by measure, one per error mean of the paper."""
+    """A table of averages next to the printed table; values by measure, one for each mean of the error."""
 
     values: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float]]
@@ -69,7 +69,7 @@ def compare_table_1(result: Result) -> PrintedTable:
 
 
 def compare_table_2(result: Result) -> PrintedTable:
-    """Averages for biased minus averages for balanced classes, ten clusters."""
+    """Averages for biased classes minus averages for balanced classes, ten clusters."""
     pairs = [[Configuration(kind, error, 10) for kind in ("biased", "balanced")] for error in ERRORS]
     values = {name: [result.mean(b, name) - result.mean(a, name) for b, a in pairs] for name in MEASURES}
     errors = [math.hypot(*(result.standard_error(x, name) for x in pair)) for pair in pairs for name in MEASURES]
@@ -104,9 +104,9 @@ def claims(result: Result) -> list[Claim]:
 
 
 def linkage_of_measures(result: Result, cell: Configuration) -> Any:
-    """Average linkage of the measures on 1 - r over the sets of a configuration, as SciPy returns it.
+    """Average linkage of the measures by 1 - r over the sets of a configuration, as SciPy returns it.
 
-    van Dongen enters as 1 - van Dongen. A measure without spread correlates with none.
+    van Dongen enters as 1 - van Dongen. A measure without spread has r = 0 with all others.
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
@@ -201,7 +201,7 @@ def _bcubed_is_near_pairs(tree: Any) -> bool:
 
 
 def _groups(tree: Any) -> list[frozenset[str]]:
-    """The measures of each of seven groups."""
+    """The measures in each of seven groups."""
     from scipy.cluster.hierarchy import fcluster
 
     numbers = fcluster(tree, 7, "maxclust").tolist()
@@ -224,7 +224,7 @@ def _figure_7(result: Result) -> Claim:
 
 
 def _curves(result: Result, error: float) -> dict[str, list[float]]:
-    """Averages over the numbers of clusters for balanced classes, turned so that higher is better."""
+    """Averages by number of clusters for balanced classes; higher is better."""
     cells = [Configuration("balanced", error, number) for number in CLUSTER_NUMBERS]
     return {name: [_as_similarity(name, result.mean(cell, name)) for cell in cells] for name in MEASURES}
 
@@ -238,7 +238,7 @@ def _peak(curve: list[float]) -> int:
 
 
 def _not_falling(curves: Mapping[str, Sequence[float]]) -> str:
-    """The names of the curves in which a value is not below the one before it; empty if there are none."""
+    """Text with the names of all curves that do not fall at every step; empty if there are none."""
     names = [name or "it" for name, curve in curves.items() if any(b >= a for a, b in pairwise(curve))]
     return f"not so: {', '.join(names)}" if names else ""
 
@@ -299,7 +299,7 @@ def _draw_dendrogram(axis: Any, result: Result, name: str, cell: Configuration) 
 def _draw_curves(
     axis: Any, result: Result, name: str, distribution: str, error: float, lines: Mapping[str, tuple[str, str, str]]
 ) -> None:
-    """Averages of columns, each with label, colour and style, over the number of clusters."""
+    """Draw averages of columns over the number of clusters, each with label, colour and style."""
     axis.set_title(f"{name}: {distribution}, error {error:g}")
     cells = [Configuration(distribution, error, number) for number in CLUSTER_NUMBERS]
     for column, (label, colour, style) in lines.items():

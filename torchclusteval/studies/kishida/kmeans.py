@@ -1,8 +1,8 @@
 """Spherical k-means in the style of Hartigan and Wong, batched over data sets.
 
-Items are visited one at a time, in all sets at once, and the clusters are updated at once. The loop needs the Gram
-matrix of the unit vectors, computed once, and the products of every item with every cluster sum, which a move changes
-by one row of that matrix.
+The search visits items one at a time, in all sets together, and updates the clusters after each visit. It keeps the
+Gram matrix of the unit vectors, and the products of every item with every cluster sum; a move adds (subtracts) one row
+of that matrix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class KMeansResult(NamedTuple):
     """Clusterings of ``S`` data sets."""
 
     labels: Tensor  # (S, N) int64, clusters 0..K-1
-    passes: Tensor  # (S,) int64, the pass without a move included
+    passes: Tensor  # (S,) int64, including the pass without a move
     converged: Tensor  # (S,) bool, False where max_passes ended the search
 
 
@@ -30,31 +30,30 @@ def spherical_kmeans(
 ) -> KMeansResult:
     r"""Cluster the items of every data set by direction, one move at a time.
 
-    With v the unit vectors and c_k the sum of v over cluster k, the first ``n_clusters`` items are the seeds,
-    and every other item joins the seed of largest cosine. Then the items are visited in sequence, again and
-    again: item i moves from its cluster to the best other one if the gain exceeds the loss by 1e-9, where under
-    ``"density"``
+    With v the unit vectors and c_k the sum of v over cluster k, the first ``n_clusters`` items are the seeds, and every
+    other item joins the seed of largest cosine. Then each pass visits all items in order: item i moves from its cluster
+    to the best other cluster if the gain exceeds the loss by more than 1e-9. Under ``"density"`` these are
 
         gain_k = |c_k + v_i| - |c_k|,     loss = |c_own| - |c_own - v_i|,
 
-    the change of the objective ``sum_k |c_k|``, and under ``"cosine"``
+    changes of the objective ``sum_k |c_k|``, and under ``"cosine"``
 
         gain_k = v_i . c_k / |c_k|,       loss = v_i . (c_own - v_i) / |c_own - v_i|,
 
-    the cosine with each cluster without the item, times the length of v. The only member of a cluster stays.
-    The search ends after a pass without a move. Of equal gains the lowest cluster wins.
-    A search that takes more than ``max_passes`` has not converged. ``gram`` is ``(S, N, N)`` float64, the cosines of
-    all pairs of items; 0 for a vector of zeros, itself included.
+    cosines with each cluster without the item, times the length of v. The only member of a cluster stays. Of equal
+    gains the lowest cluster wins. The search ends after a pass without a move, or without convergence after
+    ``max_passes``. ``gram`` is ``(S, N, N)`` float64, the cosines of all pairs of items; 0 for a vector of zeros, also
+    with itself.
 
-    Source: Kishida (2014), appendix; the appendix's increase and decrease of ``J_k = |c_k|`` are the gain and loss
-    of ``"density"``, written without the division.
+    Source: Kishida (2014), appendix; the gain and loss of ``"density"`` are the increase and decrease of
+    ``J_k = |c_k|`` there, written without the division.
     """
     n_sets, n_items = gram.shape[:2]
     labels = gram[:, :, :n_clusters].argmax(-1)  # the seed of largest cosine
     labels[:, :n_clusters] = torch.arange(n_clusters, device=gram.device)
     passes = torch.zeros(n_sets, dtype=torch.int64, device=gram.device)
     converged = torch.zeros(n_sets, dtype=torch.bool, device=gram.device)
-    before = labels.clone()  # at the start of the pass before
+    before = labels.clone()  # at the start of the last pass
     sets, search = torch.arange(n_sets, device=gram.device), _Search.begin(gram, labels, n_clusters)
     while len(sets) > 0:
         start = search.labels.clone()
@@ -62,7 +61,7 @@ def spherical_kmeans(
             search.visit(item, sets, gram, criterion == "density")
         passes[sets] += 1
         moved = (search.labels != start).any(1)
-        alternating = moved & (search.labels == before[sets]).all(1)  # between two clusterings, for ever
+        alternating = moved & (search.labels == before[sets]).all(1)  # between two clusterings, without end
         odd = (max_passes - passes[sets]) % 2 == 1
         labels[sets] = torch.where((alternating & odd)[:, None], start, search.labels)
         converged[sets] = ~moved
@@ -74,7 +73,7 @@ def spherical_kmeans(
 
 
 class _Search(NamedTuple):
-    """The state of the search in ``S`` sets that go on."""
+    """The state of the search in the ``S`` unfinished sets."""
 
     labels: Tensor  # (S, N) int64
     products: Tensor  # (S, K, N), v_i . c_k
@@ -88,7 +87,7 @@ class _Search(NamedTuple):
         return cls(labels.clone(), products, (products * member).sum(2), member.sum(2))
 
     def visit(self, item: int, sets: Tensor, gram: Tensor, density: bool) -> None:
-        """Move an item where that pays; ``sets`` are the numbers of the sets in ``gram``."""
+        """Move an item in the sets that gain from it; ``sets`` are the numbers of the sets in ``gram``."""
         own, square = self.labels[:, item, None], gram[:, item, item, None].index_select(0, sets)  # |v|^2: 1 or 0
         products, norms2 = self.products[:, :, item], self.norms2
         norms, products_own = norms2.sqrt(), products.gather(1, own)

@@ -1,7 +1,7 @@
-"""The document study: its configurations and readings of the paper, and their simulation.
+"""The document study: its configurations, readings of the paper, and the simulation.
 
-Random document sets are drawn, clustered and scored. The text of the paper does not determine its program: no reading
-of it comes near the printed tables, so four readings have names in ``PRESETS``.
+The simulation draws random document sets, clusters and scores them. The text of the paper does not determine its
+program, and no reading of the text comes near the printed tables, so ``PRESETS`` names four readings.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from torchclusteval.studies.runner import Plan, Run, run_plan
 # What Kishida (2014) prints: Tables 1 and 2, and the groups of measures read off Figure 2.
 ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
 
-# The measures in the paper's order: their names here and in its tables; averages over 1000 sets with ten clusters, one
-# for each of ERRORS, for balanced classes (Table 1), and for biased less those for balanced classes (Table 2); colours
-# in figures, which tell the family, and markers with lines, which tell the measure.
+# The measures in the order of the paper. Columns: the name here, the name in its tables; averages over 1000 sets with
+# ten clusters for each of ERRORS, of balanced classes (Table 1) and of biased minus balanced classes (Table 2); the
+# colour in figures, by family, and marker and line, by measure.
 _PRINTED = """
 purity                pur       .867 .834 .716 .431 .301   .009  .015  .078  .268  .315 #009E73 o-
 inverse_purity        invpur    .955 .941 .906 .749 .567  -.163 -.153 -.134 -.074  .002 #009E73 v-
@@ -60,20 +60,19 @@ FIGURE_2_GROUPS = (
 
 @dataclass(frozen=True)
 class DocumentModel:
-    """How the frequencies of terms in documents are drawn.
+    """The distribution of the frequencies of terms in documents.
 
-    A term is general, or specific to one or more classes. Its mean frequency is drawn once, the frequency in
-    a document from a normal distribution about it, and a random error is added. The defaults read the text of
-    Kishida (2014) to the letter.
+    A term is general, or specific to one or more classes. Its mean frequency is random; its frequency in a document is
+    normal around the mean, plus a random error. The defaults follow the text of Kishida (2014) to the letter.
     """
 
     n_specific: int = 140
     n_general: int = 60
     membership: float = 0.1
-    """Probability that a specific term belongs to a class; a term without one gets one class at random."""
+    """Probability that a specific term belongs to a class; a term without a class gets one at random."""
     rounded: bool = True
-    """Whether frequencies are rounded down and cut at 0 before the error is added, and rounded down after it."""
-    squared_error: bool = False  # whether the square of the error is added, in place of the error itself
+    """Whether frequencies are rounded down and cut at 0 before the error, and rounded down again after it."""
+    squared_error: bool = False  # whether the square of the error is added in place of the error
 
 
 def generate_documents(
@@ -86,8 +85,8 @@ def generate_documents(
 ) -> tuple[Tensor, Tensor]:
     """Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
-    ``error_mean`` is the mean of the error, whose deviation is 1. Numbers are drawn on the generator's device, in
-    float32: frequencies are small, and the normal draws are the most expensive step.
+    The error is normal with mean ``error_mean`` and deviation 1. Random numbers are float32, on the generator's device:
+    frequencies are small, and normal draws are the most expensive step.
 
     Source: Kishida (2014), section 4.1 and Figure 1.
     """
@@ -110,7 +109,7 @@ def generate_documents(
 def tfidf(frequencies: Tensor) -> Tensor:
     """Weight frequencies ``(*batch, N, M)`` by x ln(N / n_j) and scale every document to unit length.
 
-    A term in no document weighs 0; a document without weighted terms stays zero.
+    A term without a document weighs 0, as does a term of all documents; documents without other terms stay zero.
     """
     n_documents = frequencies.shape[-2]
     documents_with_term = frequencies.sign().sum(-2, keepdim=True)
@@ -194,7 +193,7 @@ PRESETS: Mapping[str, Reading] = {
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The run of a reading; columns of its records as in COLUMNS."""
+    """The run of a reading; records have the columns of COLUMNS."""
 
     name: str
     seed: int
@@ -216,8 +215,8 @@ class Result:
         return standard_error(self.values(cell, column))
 
 
-_SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
-_MAX_PASSES = 30  # "density" converges within a dozen, "cosine" never does in some sets
+_SETS_PER_DRAW = 25  # more would not fit the processor's cache
+_MAX_PASSES = 30  # "density" converges within a dozen; "cosine" never does in some sets
 
 
 @on_one_thread
