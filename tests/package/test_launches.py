@@ -47,6 +47,27 @@ def test_budget(name: str) -> None:
         assert counts.bytes <= BYTES[name] * 2 * 1000 * 10_000 * 8, counts
 
 
+RESAMPLING: dict[str, Callable[..., Any]] = {
+    "permutations, margins": lambda one, n: tce.permutation_test(one, ["ari", "ami"], n, rng=0),
+    "permutations, items": lambda many, n: tce.permutation_test(many, ["ari", "ami"], n, rng=0, correction="holm"),
+}
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_more_draws_wait_no_more_often(name: str) -> None:
+    call, waits = RESAMPLING[name], []
+    counts = torch.stack(
+        [torch.eye(4).long() * 10**5 + 10**5] if "margins" in name else [torch.eye(4).long() * k + 9 for k in range(5)]
+    )
+    for draws in (100, 600):
+        with counting():
+            tables = tce.ContingencyTables(counts.to("cuda"))
+        with counting() as found:
+            call(tables, draws)
+        waits.append(found.waits)
+    assert len(waits[0]) == len(waits[1]) < 20, waits
+
+
 def test_every_budget_is_counted() -> None:
     assert BUDGETS.keys() | BYTES.keys() <= CALLS.keys()
 
