@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -47,23 +48,21 @@ def test_budget(name: str) -> None:
         assert counts.bytes <= BYTES[name] * 2 * 1000 * 10_000 * 8, counts
 
 
-RESAMPLING: dict[str, Callable[..., Any]] = {
-    "permutations, margins": lambda one, n: tce.permutation_test(one, ["ari", "ami"], n, rng=0),
-    "permutations, items": lambda many, n: tce.permutation_test(many, ["ari", "ami"], n, rng=0, correction="holm"),
+MANY, FEW = torch.eye(4).long()[None] * 10**5 + 10**5, torch.eye(4).long() * torch.arange(5).view(5, 1, 1) + 9
+RESAMPLING: dict[str, tuple[Tensor, Callable[..., Any]]] = {
+    "permutations, margins": (MANY, tce.permutation_test),
+    "permutations, items": (FEW, partial(tce.permutation_test, correction="holm")),
 }
 
 
 @pytest.mark.parametrize("name", RESAMPLING)
 def test_more_draws_wait_no_more_often(name: str) -> None:
-    call, waits = RESAMPLING[name], []
-    counts = torch.stack(
-        [torch.eye(4).long() * 10**5 + 10**5] if "margins" in name else [torch.eye(4).long() * k + 9 for k in range(5)]
-    )
+    (counts, call), waits = RESAMPLING[name], []
     for draws in (100, 600):
         with counting():
             tables = tce.ContingencyTables(counts.to("cuda"))
         with counting() as found:
-            call(tables, draws)
+            call(tables, ["ari", "ami"], draws, rng=0)
         waits.append(found.waits)
     assert len(waits[0]) == len(waits[1]) < 20, waits
 
