@@ -190,7 +190,7 @@ def test_equal_partitions_have_equal_intervals() -> None:
 
 
 def test_empty_batches_and_small_tables() -> None:
-    """Nothing to warn of: no table, or the few items of one group beside a large one."""
+    """Nothing to warn of: no table, or the few items of one group next to a large one."""
     none = tce.ContingencyTables(torch.zeros(0, 2, 2, dtype=torch.int64))
     for unit in ("classes", None):
         assert tce.bootstrap(none, ["purity"], 20, rng=0, resample=unit)["purity"].low.shape == (0,)
