@@ -175,8 +175,8 @@ WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "long row": ("t,a\n1,2\n3,4,5\n", "line 3: expected 2 cells, as in the first line; got 3"),
     "long row of text": ("t,a\nx,y\nx,y,z\n", "line 3: expected 2 cells, as in the first line; got 3"),
     "blank line inside": ("t,a\n1,2\n\n3,4\n", "line 3: expected 2 cells, as in the first line; got an empty line"),
-    "the same name twice": ("t,a,t\n1,2,3\n", "columns 1 and 3 are 't'"),
-    "no name": ("t,a,\n1,2,3\n", "column 3 has none"),
+    "the same name twice": ("t,a,t\n1,2,3\n", "got 't' in columns 1, 3"),
+    "no name": ("t,a,\n1,2,3\n", "got none for column 3"),
     "open quote": ('t,a\n1,"2\n3,4\n', "is a quote left open"),
     "a letter in two": (b't,a\n1,2\n"\xc3"\xa4,3\n', "line 3: expected UTF-8 text; got byte 0xc3"),
     "a byte order mark inside": ("t,a\n1,2\n\ufeff3,4\n", "line 3: expected a byte order mark at the start of the"),
@@ -377,6 +377,8 @@ def test_the_index_of_pandas_names_rows(tmp_path: Path) -> None:
     one, two = str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
     pandas.DataFrame({"y": [1, 2]}, index=["u", "v"]).to_parquet(one)
     pandas.DataFrame({"k": [8, 9]}, index=["v", "u"]).to_parquet(two)
+    assert content(one, two) == {"y": [1, 2], "k": [9, 8]}
+    pandas.DataFrame({"id": ["v", "u"], "k": [8, 9]}).to_parquet(two)  # a column holds what the index does
     assert content(one, two) == {"y": [1, 2], "k": [9, 8]}
     frame = pandas.DataFrame({"y": [1, 2, 3, 4], "k": [5, 6, 7, 8]})
     frame[["y"]][1:3].to_parquet(one)

@@ -99,7 +99,10 @@ def test_the_best_first(tmp_path: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--truth", "class", "--by", "doc"], "--by: expected a column that the file has; got 'doc' (did you mean"),
+        (
+            ["--truth", "class", "--by", "doc"],
+            "--by: expected a column that the file has; got 'doc' (did you mean 'document'? there are 'document'",
+        ),
         (["--by", "document"], "expected one column, the truth; got 3: 'class', 'km', 'other' (--truth COLUMN"),
         (["--truth", "class", "--by", "document"], "labels.csv: column 'document'"),
         (["--truth", "class", "--per", "group"], "--per: expected --by COLUMN too"),
@@ -264,7 +267,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
 
 
 def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside a group of six items, for which there is none; notes name clusterings and groups."""
+    """Next to a group of six items, for which there is none; notes name clusterings and groups."""
     rng = np.random.default_rng(0)
     true = np.repeat(np.arange(20), 300)
     split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)

@@ -90,8 +90,7 @@ def plot_table(
     Args:
         tables: one table without a batch, such as ``tables[i]``.
         match: its matching; by default one to one, by overlap.
-        show: the numbers in cells: ``"count"`` for items, ``"share"`` for percent of the class. Small cells have no
-            numbers.
+        show: the numbers in cells: ``"count"`` for items, ``"share"`` for percent of the class; small cells have none.
         name: name of the clustering, for the label of its axis.
         ax: axes to draw on; by default those of a new figure.
 

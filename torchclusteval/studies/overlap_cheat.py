@@ -2,8 +2,7 @@
 
 The data of the paper comes from a people-search campaign: pages about an ambiguous name, grouped by person, with some
 pages about several. Here gold standards and systems are random, but similar. Each system makes a known share of errors;
-as in the campaign, some merge people and some split them. The cheat puts all items into one cluster, and each item into
-a cluster of its own too.
+as there, some merge people and some split them. The cheat has one cluster of all items, and one of each item alone.
 """
 
 from __future__ import annotations
