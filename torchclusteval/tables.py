@@ -607,8 +607,11 @@ class ContingencyTables:
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        names = self.names if keys.dim() == 1 and self.groups is None else None
-        names = None if names is None else tuple(names[key] for key in keys.tolist())
+        names, numbers = self.names, keys
+        if self.groups is not None:  # names are those of (B, G) clusterings
+            whole = groups is not None and keys.dim() == len(self.batch_shape) == 2 and keys.shape[1] > 0
+            names, numbers = (names, keys[:, 0] // self.batch_shape[1]) if whole else (None, keys)
+        names = None if names is None or numbers.dim() != 1 else tuple(names[i] for i in numbers.tolist())
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
         return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
 

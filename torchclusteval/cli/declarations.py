@@ -87,7 +87,7 @@ ON_DUPLICATE = option(
 )
 UNIT = (
     "--resamples items or classes, besides a number, says what is drawn (default: items where there are fewer than 30 "
-    "classes and that is not biased, else classes)"
+    "classes and that is not biased, else classes; with --by groups)"
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
@@ -127,7 +127,7 @@ COMMANDS = (
         option(
             "--confidence-level P",
             "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
-            "of the groups",
+            "of the groups, or with --resamples groups to macro and pooled",
             type=probability,
         ),
         option(

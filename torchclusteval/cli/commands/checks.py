@@ -42,9 +42,9 @@ def check_seed(arguments: argparse.Namespace) -> None:
 
 
 def check_unit(arguments: argparse.Namespace) -> None:
-    """Raise for a unit of draws where groups are drawn."""
-    if arguments.resample is not None:
-        raise ValueError(f"--resamples: expected a number, as groups are drawn; got {arguments.resample}")
+    """Raise for another unit of draws where groups are drawn."""
+    if arguments.resample not in (None, "groups"):
+        raise ValueError(f"--resamples: expected groups or a number, as groups are drawn; got {arguments.resample}")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:
