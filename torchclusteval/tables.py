@@ -246,8 +246,8 @@ class ContingencyTables:
 
         Args:
             true_documents: a mapping of documents to their groups; items of different documents are different.
-            pred_documents: likewise. A document without an entry on one side has no groups there. Tables are in the
-                order of ``true_documents``, then of documents in ``pred_documents`` alone; ``names`` has the documents.
+            pred_documents: likewise. A document without an entry on one side has no groups there, with a warning.
+                Tables are in the order of ``true_documents``, then of others in ``pred_documents``, their ``names``.
             on_duplicate: as in :meth:`from_groups`.
             layout: likewise.
 
@@ -266,7 +266,7 @@ class ContingencyTables:
         Args:
             true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
                 batch of tables. Rows are labels in the order of first occurrence.
-            pred: likewise. A recording that one side lacks has no intervals there; ``names`` has the recordings.
+            pred: likewise. A recording that one side lacks has no intervals there, with a warning; ``names`` has them.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
 
         Returns:

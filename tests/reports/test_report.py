@@ -203,6 +203,8 @@ def test_items_without_a_class_are_counted() -> None:
     true, pred = clusterings(5)
     labels = true.astype(object)
     labels[:30] = None
+    few = tce.report([None] * 50 + labels[50:].tolist(), pred, missing="ignore", n_resamples=20)
+    assert "44.4 % of the items are scored; ami_arithmetic and similar measures do not see" in page_of(few).text
     with pytest.raises(ValueError, match="labels_true: expected a label for every item"):
         tce.report(labels, pred)
     page = page_of(tce.report(labels, pred, missing="ignore", n_resamples=100))

@@ -303,7 +303,12 @@ classes and 95 % intervals from them (Student's t; too short below 30 classes). 
         "score clusterings in files against each other",
         TABLES,
         *CHOICE,
-        option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
+        option(
+            "--measure --measures NAME",
+            "default: adjusted_rand, which is symmetric, corrected for chance and fast for all pairs",
+            dest="measure",
+            default="adjusted_rand",
+        ),
         *LABELS,
         PLOT,
         option(
@@ -337,7 +342,10 @@ is closer to a truth: difference.
         option("--title TEXT", "of the page"),
         *CHOICE,
         MEASURES,
-        option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
+        option(
+            "--sort MEASURE",
+            "the measure that ranks (default: ami_arithmetic, or the first; without --truth adjusted_rand, as compare)",
+        ),
         LEVEL,
         option("--resamples R", f"resampled tables (default: 1000). {UNIT}", type=draws),
         SEED,

@@ -27,6 +27,7 @@ _KEYWORD = re.compile(rf"""\b({"|".join(FLAGS)})=["']([\w-]+)["']""")
 _ELSEWHERE = {
     "n_resamples=": "--resamples ",
     "permutation_test": "score --resamples R",
+    "estimate_from_sample": "torchclusteval estimate",
     "paired_groups draws": "--by COLUMN is for",
     "evaluate(..., by=ids).macro() or macro=True": "--macro",
 }

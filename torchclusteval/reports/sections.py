@@ -17,7 +17,7 @@ from torchclusteval.reports.page import Cell, name, note, paragraph, picture, ta
 from torchclusteval.reports.tested import GOAL
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.matching import match, matched_scores
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, low_coverage
 from torchclusteval.tables import ContingencyTables
 
 _MAX_ROWS = 200  # of a table of groups
@@ -109,6 +109,8 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
             row.append((_percent(share), share))
         rows.append([*row, *(float(scores[measure][i]) for measure in others)])
     out += table([*header, *others], rows, words=(1,), best=0)
+    if few := low_coverage(float(labels.scored().sum(1).min() / max(1, items)), scores.measures.values()):
+        out += note(f"{few}.")
     if count > len(shown):
         rest = scores[lead.name][found.order[len(shown) :]]
         rest = rest[~rest.isnan()]
