@@ -123,7 +123,7 @@ def test_by_goes_with_all_options(tmp_path: Path, run: Any) -> None:
         shown = [math.nan if row[key] is None else row[key] for row in found["groups"]]
         assert shown == pytest.approx(values.flatten().tolist(), nan_ok=True)
     shown = run(*asked, "--confidence-level", "0.9", "--resamples", "groups", "--format", "json")
-    assert "note: drawn: groups; intervals are of more groups of items like these" in shown.err
+    assert "note: drawn: groups; intervals hold for more groups of items like these" in shown.err
     assert "groups" not in shown.json
     for row, macro in zip(shown.json["scores"], [True, False, None] * 2, strict=True):
         assert ("rand_low" in row) == (macro is not None)
@@ -279,7 +279,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
 
 
 def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside a group of six items, for which there is none; notes name clusterings and groups."""
+    """Next to a group of six items, for which there is none; notes name clusterings and groups."""
     rng = np.random.default_rng(0)
     true = np.repeat(np.arange(20), 300)
     split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)

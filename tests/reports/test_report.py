@@ -240,7 +240,7 @@ def test_groups_of_items_are_scored_by_themselves() -> None:
     found = tce.report(true, pred, by=ids, **asked)
     assert tce.report(true, pred, by=ids, resample="groups", **asked).html == found.html
     page = page_of(found)
-    assert "subsets of the groups, and stand for more groups of items like these." in page.text
+    assert "subsets of the groups, and hold for more groups of items like these." in page.text
     macro = tce.evaluate(true, pred, ["bcubed_f"], by=ids).macro()["bcubed_f"]
     pooled = tce.pooled(tce.ContingencyTables.from_labels(true, pred, by=ids), ["bcubed_f"])["bcubed_f"]
     whole = tce.evaluate(true, pred, ["bcubed_f"])["bcubed_f"]
@@ -517,7 +517,7 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_an_own_measure_ranks(better: Any) -> None:
-    """By its name or its record, among the measures or beside them; the lead ranks the picture too."""
+    """By its name or its record, among the measures or in addition to them; the lead ranks the picture too."""
     true, pred = clusterings(4)
     own = tce.Measure(
         name="mine",

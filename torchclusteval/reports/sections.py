@@ -82,7 +82,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     how = f"; {level} intervals come from drawing {drawn['resampled']}"
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
-    out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}, and stand for {drawn['population']}.")
+    out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}, and hold for {drawn['population']}.")
     out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
     spans = labels.groups is None or 2.0 ** (1 - len(labels.group_names)) < 1 - drawn["confidence_level"]

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> str:
     said += (
         "Holm's correction, below 0.05). The best was chosen on these digits, which favours it. Intervals and p are "
     )
-    said += f"those of items drawn again: they stand for {drawn.settings['population']}."
+    said += f"those of items drawn again: they hold for {drawn.settings['population']}."
     lines = [f"{len(runs)} runs of k-means on {n_items} handwritten digits (UCI): which is best?\n"]
     for (step, detail), start, end in zip(steps.items(), times, times[1:], strict=False):
         lines.append(f"  {step:<20}{end - start:6.3f} s   {detail}")

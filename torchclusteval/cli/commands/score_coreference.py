@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> str:
             drawn = options.resample_by(
                 group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
-        for said in (f"drawn: documents; intervals are of {POPULATIONS['documents']}", *drawn.notes):
+        for said in (f"drawn: documents; intervals hold for {POPULATIONS['documents']}", *drawn.notes):
             print_note(f"note: {said.replace('groups', 'documents')}")
         for name, value in total.items():
             low, high, _ = drawn.interval(name, value, None)
