@@ -598,7 +598,7 @@ class ContingencyTables:
         groups, dims = self.groups, len(self.batch_shape)
         if dims == 1 and keys.dim() == 1:
             groups = select_groups(groups, keys)
-        elif dims == 1 or not isinstance(key, (int, slice)):
+        elif dims == 1 or not isinstance(key, (int, slice, list)) or (isinstance(key, list) and keys.dim() < dims):
             groups = None  # these tables share no list of ids
         return self._select(self._cells.select(keys), keys, groups)
 
