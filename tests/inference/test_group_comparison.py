@@ -116,7 +116,8 @@ def test_one_against_many() -> None:
     both = ContingencyTables.from_labels(true, {"a": a, "b": b, "same": 9 - a}, by=by)
     assert tce.paired_groups(both[0], both[1:], ["ari"], 100, rng=0)["ari"].clusterings == ("b", "same")
     assert both[1:][1:].names == ("same",)
-    assert both[[2, 0]].names == both[[True, False, True]].names[::-1] == ("same", "a")
+    assert both[[2, 0]].names == ("same", "a")
+    assert both[[True, False, True]].names == ("a", "same")
     assert both[0].names is None
     # the 16 ways to swap five groups give no p-value below 1/16, so that no 95 % interval agrees with it
     few = tce.paired_groups(both[0, :5], both[1:, :5], ["ari"], 100, rng=0)
