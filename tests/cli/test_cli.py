@@ -319,7 +319,7 @@ def test_demo(run: Any) -> None:
     said = " ".join(out.split())
     assert LEAD == "ami_arithmetic"
     assert f"best run is {best}. It ties with {ties[0]} and {len(ties) - 1} more: " in said
-    assert said.count("more items of the same classes.") == 1
+    assert said.count("new items of the same classes.") == 1
     assert set(re.findall(r"^  torchclusteval (\S+)", out, re.MULTILINE)) <= {command.name for command in COMMANDS}
 
 

@@ -126,7 +126,7 @@ def test_by_goes_with_all_options(tmp_path: Path, run: Any) -> None:
         shown = [math.nan if row[key] is None else row[key] for row in found["groups"]]
         assert shown == pytest.approx(values.flatten().tolist(), nan_ok=True)
     shown = run(*asked, "--confidence-level", "0.9", "--resamples", "groups", "--format", "json")
-    assert "note: drawn: groups; intervals hold for more groups of items like these" in shown.err
+    assert "note: drawn: groups; intervals hold for new groups of items like these" in shown.err
     assert "groups" not in shown.json
     for row, macro in zip(shown.json["scores"], [True, False, None] * 2, strict=True):
         assert ("rand_low" in row) == (macro is not None)

@@ -240,7 +240,7 @@ def test_groups_of_items_are_scored_by_themselves() -> None:
     found = tce.report(true, pred, by=ids, **asked)
     assert tce.report(true, pred, by=ids, resample="groups", **asked).html == found.html
     page = page_of(found)
-    assert "subsets of the groups, and hold for more groups of items like these." in page.text
+    assert "subsets of the groups, and hold for new groups of items like these." in page.text
     macro = tce.evaluate(true, pred, ["bcubed_f"], by=ids).macro()["bcubed_f"]
     pooled = tce.pooled(tce.ContingencyTables.from_labels(true, pred, by=ids), ["bcubed_f"])["bcubed_f"]
     whole = tce.evaluate(true, pred, ["bcubed_f"])["bcubed_f"]
