@@ -601,11 +601,7 @@ def test_the_command_writes_the_page(
     page, html = Page(Path(target).read_text()), Path(target).read_text()
     check_alone(page, html)
     assert out.startswith("5 clusterings; the best by ami_arithmetic is run_")
-    shown = page.row("file")[1]  # a long path loses its middle
-    start, _, end = shown.partition("...")
-    assert file.startswith(start)
-    assert file.endswith(end)
-    assert Path(file).name in shown
+    assert page.row("file")[1] == file
     assert page.row("items without a class, not scored")[1] == "1"
     true, pred = clusterings(5)
     kept = np.arange(90) != 4

@@ -106,10 +106,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     for rank, i in enumerate(found.order[:_MAX_LISTED]):
         low, high = (float(x[rank]) if rank < len(shown) else np.nan for x in (record.low, record.high))
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i]), (summary.between(low, high), low)]
-        if found.together is not None:
-            row.append(float(found.together[lead.name][i]))
-        if found.pooled is not None:
-            row.append(float(found.pooled[lead.name][i]))
+        row += [float(more[lead.name][i]) for more in (found.together, found.pooled) if more is not None]
         if partial:
             row.append((_percent(shares[i]), shares[i]))
         rows.append([*row, *(float(scores[measure][i]) for measure in others)])
