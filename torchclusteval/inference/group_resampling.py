@@ -29,7 +29,7 @@ class GroupResampler:
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at
-        return multiplicities(self.n_elements, count, generator).long()
+        return multiplicities(self.n_elements, count, generator)
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del measures  # the sums are those of all of them
