@@ -291,10 +291,8 @@ def test_a_table_has_the_permutations_that_it_has_alone(chunk_size: int | None) 
         alone = test(ContingencyTables.from_labels(9 - true, pred), keep_resamples=True)
         at = int((order == place).nonzero())
         for name in names:
-            in_found, in_others, own = (x[name].resamples for x in (found, others, alone))
-            assert in_found is not None
-            assert in_others is not None
-            for values in (in_found[:, place], in_others[:, at]):
+            own = alone[name].resamples
+            for values in (found[name].resamples[:, place], others[name].resamples[:, at]):
                 torch.testing.assert_close(values, own, rtol=1e-9, atol=1e-12, msg=f"{place} {name}")
             for p_value in (found[name].p_value[place], others[name].p_value[at]):
                 assert float(p_value) == float(alone[name].p_value), (place, name)
