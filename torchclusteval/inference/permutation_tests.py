@@ -44,7 +44,6 @@ from torchclusteval.tables import ContingencyTables, check_tables
 # all tables with as many, whose number may not decide: next to any others a table is drawn in the same way.
 _COUNT_ITEM_NS, _DRAW_CELL_NS = 2.0, 110.0
 _MAX_ITEMS = 1 << 16  # so that a block of permuted items stays small
-_DENSE_CELLS_ON_DEVICE = 1 << 16  # to list the cells of a sparse table the host waits
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +94,9 @@ class MarginResampler(NullResampler):
 
 
 class ItemPermuter(NullResampler):
-    """Permutes the classes of all items and counts dense tables; tables with as many items share permutations.
+    """Permutes the classes of all items, in one way for all tables with as many items, and counts dense tables.
 
-    The clusters lie in an order of each table's own, so that tables are as good as independent. Tables with somewhat
-    fewer items share permutations too: those of more items, without the last ones, are permutations.
+    The clusters lie in an order of each table's own, so that tables are as good as independent.
     """
 
     method = "items"
@@ -110,31 +108,32 @@ class ItemPermuter(NullResampler):
         n_items = self.class_sizes.sum(1)
         for n in n_items.unique().tolist():
             places = (n_items == n).nonzero().squeeze(1)
-            pred = in_random_order(self.cluster_sizes[places], self.keys[places])
-            truths, which = self.class_sizes[places].unique(dim=0, return_inverse=True)
-            true = [*codes_of(truths)]  # tables of one truth have one tensor
+            of_truths, which = self.class_sizes[places].unique(dim=0, return_inverse=True)
+            true, pred = codes_of(of_truths), in_random_order(self.cluster_sizes[places], self.keys[places])
+            true = [*true.unbind()]  # tables of one truth have one tensor
             found |= {i: (n, true[j], own) for i, j, own in zip(places.tolist(), which.tolist(), pred, strict=True)}
         return [found[i] for i in range(self.n_tables)]
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        rows, columns = self.sizes(at)
         by_size: dict[int, list[int]] = {}
         for i, (n, *_) in enumerate(self.items[at]):
             by_size.setdefault(n, []).append(i)
-        orders, state, parts = np.empty((count, 0), dtype=np.int32), generator.get_state(), []
+        orders, state, parts = np.empty((count, 0)), generator.get_state(), []
         for n, places in sorted(by_size.items()):
             if orders.shape[1] != rounded_up(n):
                 generator.set_state(state)
                 orders = random_orders(n, count, generator)
             _, true, pred = zip(*(self.items[at.start + i] for i in places), strict=True)
             true = true[:1] if all(x is true[0] for x in true) else true
-            parts.append(self.count(permuted(true, orders), torch.stack(pred), at).counts)
-        order = np.argsort([i for _, places in sorted(by_size.items()) for i in places])
-        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)[:, order]
+            shape = (rows.shape[1], columns.shape[1])
+            parts.append(self.count(permuted(true, orders), torch.stack(pred), shape).counts)
+        places = [i for _, own in sorted(by_size.items()) for i in own]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)[:, np.argsort(places)]
 
-    def count(self, true: Tensor, pred: Tensor, at: slice, layout: str = "dense") -> ContingencyTables:
-        sizes: Any = dict(zip(("num_classes", "num_clusters"), (x.shape[1] for x in self.sizes(at)), strict=True))
-        options: Any = {"layout": layout, "validate": self.device.type == "cpu"}  # a device would be waited for
-        return ContingencyTables.from_labels(true.to(self.device), pred.to(self.device), **sizes, **options)
+    def count(self, true: Tensor, pred: Tensor, shape: tuple[int, int], layout: str = "dense") -> ContingencyTables:
+        sizes: Any = {"num_classes": shape[0], "num_clusters": shape[1], "validate": self.device.type == "cpu"}
+        return ContingencyTables.from_labels(true.to(self.device), pred.to(self.device), layout=layout, **sizes)
 
     def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
         return ContingencyTables(drawn, validate=False)
@@ -149,12 +148,13 @@ class SparsePermuter(ItemPermuter):
         return max(int(self.class_sizes.sum(-1).max()), MAX_DRAWN_CELLS // RESAMPLES_PER_BLOCK)
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        true = codes_of(self.sizes(at)[0])
-        return permuted([*true], random_orders(true.shape[1], count, generator))
+        n, true, _ = self.items[at.start]
+        return permuted((true,), random_orders(n, count, generator))
 
     def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
-        pred = in_random_order(self.sizes(at)[1], self.keys[at])
-        return self.count(drawn, pred, at, "sparse")
+        rows, columns = self.sizes(at)
+        pred = self.items[at.start][2].unsqueeze(0)
+        return self.count(drawn, pred, (rows.shape[1], columns.shape[1]), "sparse")
 
 
 def n_groups(sizes: Tensor) -> Tensor:
@@ -163,31 +163,32 @@ def n_groups(sizes: Tensor) -> Tensor:
 
 
 def codes_of(sizes: Tensor) -> Tensor:
-    """``(B, N)`` codes of the items of groups with sizes ``(B, G)``, ascending."""
+    """``(B, N)`` codes of groups with sizes ``(B, G)``, ascending."""
     code = torch.arange(sizes.shape[1], dtype=torch.uint8 if sizes.shape[1] <= 256 else torch.int32)
     return code.repeat(len(sizes)).repeat_interleave(sizes.flatten()).view(len(sizes), -1)
 
 
 def rounded_up(n: int) -> int:
-    """The next number with zeros after its first four bits."""
+    """To a whole number of four bits, zeros apart."""
     step = 1 << max(0, n.bit_length() - 4)
     return -(-n // step) * step
 
 
-def random_orders(n: int, count: int, generator: torch.Generator) -> NDArray[Any]:
-    """Random orders of n items and a few more, ``(count, rounded_up(n))``."""
-    sizes, dtype = (rounded_up(n) for _ in range(count)), torch.int32
-    return torch.stack([torch.randperm(size, generator=generator, dtype=dtype) for size in sizes]).numpy()
+def random_orders(n: int, count: int, generator: torch.Generator) -> NDArray[np.int32]:
+    """``(count, rounded_up(n))``: orders of somewhat more than n items, of which ``permuted`` takes the first ones."""
+    size = rounded_up(n)
+    orders = (torch.randperm(size, generator=generator, dtype=torch.int32) for _ in range(count))
+    return torch.stack(list(orders)).numpy()
 
 
-def permuted(codes: Sequence[Tensor], orders: NDArray[Any]) -> Tensor:
+def permuted(codes: Sequence[Tensor], orders: NDArray[np.int32]) -> Tensor:
     """Codes ``(N,)`` of S tables in each of the orders of the first N items, ``(count, S, N)``."""
     order = torch.from_numpy(orders[orders < len(codes[0])])
     return torch.stack([x.index_select(0, order).view(len(orders), -1) for x in codes], 1)
 
 
 def in_random_order(sizes: Tensor, keys: Tensor) -> Tensor:
-    """The codes of ``codes_of`` in an order that the keys ``(B,)`` choose."""
+    """The same in an order that follows from a key ``(B,)``."""
     codes, bits = codes_of(sizes), sizes.shape[1].bit_length()
     places = mix(keys.unsqueeze(1) + torch.arange(codes.shape[1])) >> bits << bits
     ordered = np.sort((places | codes).numpy(), axis=1) & ((1 << bits) - 1)
@@ -195,7 +196,7 @@ def in_random_order(sizes: Tensor, keys: Tensor) -> Tensor:
 
 
 def keys_of(tables: ContingencyTables) -> Tensor:
-    """Numbers ``(B,)`` int64 that follow from the cells of each table, not from the order of its groups."""
+    """Numbers ``(B,)`` int64 of the cells of each table, whatever the names and the order of its groups."""
     batch, row, column, count = tables.cells()
     rows, columns = tables.class_sizes[batch, row], tables.cluster_sizes[batch, column]
     return rows.new_zeros(len(tables)).index_add_(0, batch, mix(mix(mix(count) + rows) + columns))
@@ -211,23 +212,22 @@ def null_values(
 ) -> tuple[Values, str]:
     """Values ``(n_resamples, B)`` on random tables with the margins of each table, and how these were made.
 
-    Random tables are drawn from the margins, or by permuting the items where this costs less: where they are few, or
-    fewer than the cells. Only the table itself decides how, and which random numbers are its own.
+    Each table is made in the way that costs least: drawn from its margins, or by permuting its items, where these are
+    few or fewer than its cells, so that it is sparse.
     """
     seed = seed_of(generator, tables.device)
     keys = mix(keys_of(tables) + seed).cpu()
     rows, columns = (x.cpu().sort(descending=True).values for x in (tables.class_sizes, tables.cluster_sizes))
     cells, items = n_groups(rows) * n_groups(columns), rows.sum(-1)
-    on_cpu = tables.device.type == "cpu"
-    sparse = cells > items.clamp(min=ALWAYS_DENSE_CELLS if on_cpu else _DENSE_CELLS_ON_DEVICE)
+    sparse = cells > items.clamp(min=ALWAYS_DENSE_CELLS)
     few = ~sparse & (items > 0) & (items <= _MAX_ITEMS)
-    if on_cpu:
+    if tables.device.type == "cpu":
         few &= items * _COUNT_ITEM_NS <= cells * _DRAW_CELL_NS
     # Sorted groups put padding last; drawing tables in the order of their numbers of groups keeps padding small.
     order = (n_groups(rows) * (columns.shape[1] + 1) + n_groups(columns)).argsort(stable=True)
     ways = ((SparsePermuter, sparse), (ItemPermuter, few), (MarginResampler, ~(sparse | few)))
-    chosen = [(way, order[which[order]]) for way, which in ways if bool(which.any())]
-    parts, chosen = [], chosen or [(MarginResampler, order)]
+    chosen = [(way, order[which[order]]) for way, which in ways if bool(which.any()) or not len(which)]
+    parts = []
     for way, own in chosen:
         resampler = way(keys[own], rows[own], columns[own], tables.device)
         fresh = torch.Generator().manual_seed(seed)
@@ -271,10 +271,10 @@ def permutation_test(
     Returns:
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (n_resamples + 1)``, where values
         equal to the observed one up to rounding are hits; it is never 0 (a note says how many draws take it
-        to .001). With one seed a clustering has the same draws alone and in any batch; equal clusterings share them
-        and count once. ``settings["resampled"]`` says whether tables were drawn from their margins or, of few items or
-        more cells than items, the items' labels were permuted (the same distribution). Tables of as many items share
-        permutations of the classes, each with its clusters in an order of its own.
+        to .001). Equal clusterings share their draws and count once. ``settings["resampled"]`` says whether tables were
+        drawn from their margins or the items' labels were permuted (the same distribution). Labels are permuted for
+        tables with more cells than items, and for tables of few items with the same class sizes: these share
+        permutations of the classes, each table with its clusters in an order of its own.
 
     Raises:
         ValueError: float tables, or an option outside the values described.
