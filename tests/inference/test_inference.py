@@ -29,6 +29,13 @@ TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]
 BATCH = [TABLE, [[12, 3, 0], [9, 9, 2], [1, 0, 44]], [[80, 0, 0], [0, 0, 0], [0, 0, 0]]]
 
 
+def equal_reports(first, second) -> None:
+    assert list(first) == list(second)
+    for name in first:
+        for key, value in first[name].columns().items():
+            assert torch.equal(value.nan_to_num(7.0), second[name].columns()[key].nan_to_num(7.0)), (name, key)
+
+
 def wide_tables() -> ContingencyTables:
     """Few items in many groups: cells are resampled from a list, items permuted; two tables and an empty one."""
     true = torch.arange(300) % 90

@@ -6,6 +6,7 @@ again with replacement gives a multinomial sample over the cells (the bootstrap)
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_cells_fit, check_count, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.draws import fixed_margins, multinomial, random_keys
+from torchclusteval.inference.draws import fixed_margins, multinomial
 from torchclusteval.tables import ContingencyTables, check_tables
 
 RESAMPLES_PER_BLOCK = 256  # resamples drawn by one generator
@@ -50,11 +51,7 @@ def random_tables(class_sizes: Tensor, cluster_sizes: Tensor, size: int, rng: Rn
     rows, columns = _check_margins(class_sizes, cluster_sizes)
     batch, shape = rows.shape[:-1], (rows.shape[-1], columns.shape[-1])
     rows, columns = rows.reshape(batch.numel(), shape[0]), columns.reshape(batch.numel(), shape[1])
-
-    def draw(count: int, generator: torch.Generator) -> Tensor:
-        return fixed_margins(rows, columns, random_keys((count, len(rows)), generator))
-
-    return _drawn(size, (*batch, *shape), rows.device, rng, draw)
+    return _drawn(size, (*batch, *shape), rows.device, rng, partial(fixed_margins, rows, columns))
 
 
 @on_one_thread
