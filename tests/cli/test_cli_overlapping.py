@@ -42,7 +42,6 @@ def test_the_usual_measures_are_those_of_python(files, run):
 
 
 def test_a_picture(files, run):
-    pytest.importorskip("matplotlib")
     found = run("score-overlapping", "truth.tsv", "one.tsv", "same.json", "--plot", "x.svg")
     assert "the picture is by extended_bcubed_precision" in found.err
     assert (files / "x.svg").read_text().endswith("</svg>\n")

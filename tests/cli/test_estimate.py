@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 import scipy.stats
 import torch
@@ -133,8 +134,7 @@ def test_files_of_weights(run: Any, tmp_path: Path, kind: str, scale: float) -> 
     rows = [(labels[x], w * scale) for x, w in (("a", 0.5), ("b", 1.5), ("c", 2.0))] + [("zz", 1.0)]
     path = tmp_path / ("weights.parquet" if kind == "parquet" else "weights.csv")
     if kind == "parquet":
-        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        parquet.write_table(arrow.table({"entity": [x for x, _ in rows], "w": [w for _, w in rows]}), path)
+        pyarrow.parquet.write_table(pyarrow.table({"entity": [x for x, _ in rows], "w": [w for _, w in rows]}), path)
     else:
         text = "".join(f"{'0' * (kind == 'numbers') + x},{w!r}\n" for x, w in rows)
         path.write_text("entity;w\n" + text.replace(",", ";") if kind == "semicolons" else text)

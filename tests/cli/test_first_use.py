@@ -148,7 +148,6 @@ def test_the_coverage_of_an_average_is_that_of_all_items(grouped: str, run: Any)
 
 
 def test_a_picture_says_what_it_shows(grouped: str, run: Any) -> None:
-    pytest.importorskip("matplotlib")
     words = ["score", grouped, "--truth", "class", "--columns", "j,k", "--plot", "x.svg"]
     assert "the picture is by ami_arithmetic; --sort" in run(*words).err
     assert run(*words, "--sort", "ari").err == ""

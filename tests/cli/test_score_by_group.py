@@ -124,7 +124,6 @@ def test_by_goes_with_all_options(tmp_path: Path, run: Any) -> None:
     classes = run(*asked, "--per", "class", "--sort", "macro_f", "--format", "json").json
     plain = [*asked[:4], "--columns", "km,other", "--measures", "rand", "--per", "class", "--sort", "macro_f"]
     assert classes["classes"] == run(*plain, "--format", "json").json["classes"]
-    pytest.importorskip("matplotlib")
     for picture in ("scores", "table", "flow"):
         path = tmp_path / f"{picture}.svg"
         run(*asked, "--plot", str(path), "--picture", picture)
@@ -226,7 +225,6 @@ def test_items_without_a_group_are_told_alike(tmp_path: Path, run: Any, error: A
     found = run("difference", *asked, "--against", "b", "--format", "json")
     assert note in found.err
     assert [row["coverage"] for row in found.json["scores"]] == [pytest.approx(7 / 12)]
-    pytest.importorskip("matplotlib")
     found = run("report", *asked, "--output", str(page), "--resamples", "20")
     assert note in found.err
     assert (
@@ -246,7 +244,6 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     drawn = "--resamples: expected a number of draws, as groups are drawn; got classes"
     by = [str(path), "--truth", "t", "--by", "id", "--resamples", "classes"]
     assert drawn == error("difference", *by, "--against", "a")
-    pytest.importorskip("matplotlib")
     assert drawn == error("report", *by, "--output", page)
     assert "--ignore: expected --truth COLUMN too; got z" in error("report", by[0], "--ignore", "z", "--output", page)
     said = run("score", *by[:5], "--measures", "purity").err

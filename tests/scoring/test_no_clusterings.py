@@ -68,7 +68,6 @@ def test_numbers_with_fractions_are_refused_by_name() -> None:
 
 
 def test_reports_warn_and_say_so_on_the_page() -> None:
-    pytest.importorskip("matplotlib")
     with pytest.warns(UserWarning, match="columns that look like no clustering") as caught:
         made = tce.report(FRAME["cell_type"], FRAME[["donor", "copy"]], ["ari"], n_resamples=50)
     assert sum("no clustering" in str(x.message) for x in caught) == 1

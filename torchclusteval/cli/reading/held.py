@@ -103,7 +103,7 @@ def open_tables(
         raise ValueError(f"--id: expected another column than that of {flag}; got {ids!r} for both")
     if single and asked.join != "names":
         raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
-    if ids is None and not single and not truths and asked.join != "position":
+    if ids is None and not single and asked.join != "position" and not (truths and tables[0].row_names is None):
         _take_ids(tables, asked, named)
     columns = _columns(tables, truths)
     if ids is not None and all(table.row_names != ids for table in tables):
@@ -116,13 +116,14 @@ def _take_ids(tables: Sequence[Table], asked: Selection, named: Mapping[str, str
 
     Raise where it looks like ids, but a row has none or that of another row.
     """
-    free = [name for name in tables[0].names if name not in named.values() and not _NO_NAME.fullmatch(name)]
-    name = next((x for x in free if all(x in table.names and len(table.names) > 1 for table in tables)), None)
-    if name is None or any(table.row_names is not None for table in tables):
+    known = [(table.row_names, *(table.names if len(table.names) > 1 or table.row_names else ())) for table in tables]
+    free = [name for name in known[0] if name and name not in named.values() and not _NO_NAME.fullmatch(name)]
+    name = next((x for x in free if all(x in names for names in known)), None)
+    if name is None or all(table.row_names is not None for table in tables):
         return
     ids = list[Held]()
     try:
-        ids += [hold(table, {name: name}, asked, None)[0] for table in tables]
+        ids += [hold(table, {name: name} if name in table.names else {}, asked, None)[0] for table in tables]
         for one in ids:
             _row_keys(one)
     except ValueError:
