@@ -280,10 +280,6 @@ _REPLACE = ["score", "ids.csv", "--truth", "class", "--overwrite", "--output"]
         (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),
         (["score", "parts", "--truth", "run"], "one with parts/sub, a directory, too"),
         ([*_REPLACE, "ids.csv"], "--output: expected another file than those that are read; got ids.csv"),
-        (
-            ["score", "ids.csv", "--truth", "class", "--plot", "a.svg", "--output", "a.svg"],
-            "--output: expected a file of text",
-        ),
     ],
 )
 def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:

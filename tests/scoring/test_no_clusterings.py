@@ -82,7 +82,6 @@ def test_reports_warn_and_say_so_on_the_page() -> None:
         (["score", "--truth", "cell_type", "--by", "donor"], DOUBTFUL),
         (["difference", "--truth", "cell_type", "--against", "donor", "--resamples", "20"], DOUBTFUL),
         (["compare"], DOUBTFUL[:2]),
-        (["consensus"], DOUBTFUL[:2]),
     ],
 )
 def test_commands_note_columns(command: list[str], expected: list[str], tmp_path: Path, run: Any, error: Any) -> None:
