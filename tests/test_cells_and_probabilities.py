@@ -149,5 +149,5 @@ def test_tables_with_a_nan_can_be_matched() -> None:
 
 
 def test_weights_of_listed_cells_are_counts() -> None:
-    with pytest.raises(ValueError, match=r"^weights: expected True or False \(the numbers are counts=\); got list"):
+    with pytest.raises(ValueError, match=r"^weights: expected True or False \(pass the numbers as counts=\); got list"):
         ContingencyTables.from_cells([0, 1], [0, 1], weights=[0.2, 0.5])  # type: ignore[arg-type]

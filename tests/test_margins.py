@@ -406,7 +406,7 @@ def test_pooled_documents_add_up() -> None:
     nothing = ContingencyTables.from_documents({"a": []}, {"a": []})
     assert tce.pooled(nothing, "muc_f")["muc_f"].isnan()
     assert tce.pooled(nothing, "muc_f", zero_division=0.0)["muc_f"].item() == 0
-    with pytest.raises(ValueError, match="zero_division: expected None, as no measure"):
+    with pytest.raises(ValueError, match="zero_division: expected None, as none of the measures"):
         tce.evaluate_tables(nothing, "rand", zero_division=0.0)
 
 

@@ -132,7 +132,7 @@ def test_counts_of_any_kind(counts, kind):
         (None, "got NoneType"),
         ([[2**62, 2**62]], r"counts: expected whole numbers with a sum below 2\*\*63"),
         (np.array([[2**63]], np.uint64), r"counts: expected numbers below 2\*\*63"),
-        (csr_array(np.eye(2)), r"counts: expected a dense array; got a csr_array of SciPy \(pass .toarray\(\), or"),
+        (csr_array(np.eye(2)), r"counts: expected a dense array; got a csr_array of SciPy \(pass .toarray\(\); for"),
     ],
 )
 def test_bad_counts(counts, message):

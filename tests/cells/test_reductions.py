@@ -79,10 +79,11 @@ def test_one_small_table_has_the_bits_that_it_has_in_a_batch() -> None:
     for _ in range(30):
         shape = torch.randint(1, 60, (2,), generator=generator).tolist()
         table = torch.randint(0, 30, shape, generator=generator) * torch.randint(0, 2, shape, generator=generator)
-        alone = tce.evaluate_tables(tce.ContingencyTables(table, validate=False), "all")
         together = tce.evaluate_tables(tce.ContingencyTables(table.expand(2, -1, -1), validate=False), "all")
-        for name, value in alone.items():
-            assert torch.equal(value, together[name][1]) or value.isnan(), name
+        for names in ("all", ["adjusted_rand", "purity", "nvi"]):  # few measures are computed in another way
+            alone = tce.evaluate_tables(tce.ContingencyTables(table, validate=False), names)
+            for name, value in alone.items():
+                assert torch.equal(value, together[name][1]) or value.isnan(), name
 
 
 @pytest.mark.slow

@@ -261,10 +261,10 @@ WRONG = {
     "missing": (["relabel", "CELLS", "--truth", "class"], "line 7: expected a label; got an empty cell"),
     "an unknown label": ([*OTHER, "--noise-label", "x"], "whole number"),
     "an unknown fill": ([*OTHER, "--fill", "x"], "--fill: expected a"),
-    "noise is a class": ([*OTHER, "--noise-label", "1"], "no class's, as noise keeps its label; got 1 in 'other'"),
+    "noise is a class": ([*OTHER, "--noise-label", "1"], "no class has, as noise keeps it; got 1 in 'other'"),
     "two names alike": (
         ["relabel", "CELLS", "--truth", "other", "--columns", "km", "--noise-label", "5", "--unmatched", "keep"],
-        "--unmatched: 'km': expected clusters that have no class's label to keep theirs",
+        "--unmatched: 'km': expected clusters without a class to have labels that no class has",
     ),
     "an output that exists": (["consensus", "CELLS", "--output", "CELLS"], "--output: expected a new file"),
     "another suffix": (["relabel", "CELLS", "--truth", "km", "--output", "out.txt"], "ends in .csv or .parquet"),

@@ -356,13 +356,13 @@ SCORE = ("score", "TABLE", "--truth", "truth")
 WRONG = {
     "no file": (["score"], ["FILE", "--help"]),
     "missing file": (["score", "none.csv", "--truth", "t"], ["none.csv: no such file or directory"]),
-    "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file, or a directory of files of labels"]),
+    "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file or a directory with files of labels"]),
     "an output of two formats": ([*SCORE, "--output", "x.csv", "--format", "json"], ["--output:", ".json"]),
     "an unknown id": ([*SCORE, "--id", "cell"], ["--id: expected a column that the file has; got 'cell'"]),
     "no truth": (["score", "TABLE"], ["--truth: expected the column", "'truth', 'same', 'good'"]),
     "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
     "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
-    "nothing left": ([*SCORE, "--exclude", "*"], ["expected at least one column besides 'truth'; got none"]),
+    "nothing left": ([*SCORE, "--exclude", "*"], ["expected at least one column other than 'truth'; got none"]),
     "unknown measure": ([*SCORE, "--measures", "adjusted_rnd"], ["--measures:", "mean adjusted_rand"]),
     "no measure": ([*SCORE, "--measures", ","], ["--measures: expected at least one"]),
     "sort without direction": ([*SCORE, "--sort", "joint_entropy"], ["--sort:", "direction"]),
@@ -373,7 +373,7 @@ WRONG = {
     "seed 2**63": ([*SCORE, "--seed", str(2**63)], ["--seed: expected a whole number below 2**63"]),
     "noise of another kind": ([*SCORE, "--noise-label", "x"], ["--noise-label: expected a whole number"]),
     "unknown device": ([*SCORE, "--device", "quantum"], ["--device: expected", "'quantum'"]),
-    "output in no folder": ([*SCORE, "--output", "none/x.csv"], ["--output: expected a file in a folder that exists"]),
+    "output in no folder": ([*SCORE, "--output", "none/x.csv"], ["--output: expected a file in an existing folder"]),
     "standard input twice": (["score", "-", "-"], ["'-' once"]),
     "a measure that is none": (["measures", "arii"], ["did you mean ari"]),
     "an option of another command, nearly": ([*SCORE, "--measure", "ari"], ["did you mean --measures?"]),
@@ -430,7 +430,7 @@ def test_closed_standard_output_is_one_line(run: Any, table: str, tmp_path: Path
     stderr = io.StringIO()
     monkeypatch.setattr("sys.stderr", stderr)
     assert main(["measures", "ari"]) == 2
-    assert stderr.getvalue() == "torchclusteval: error: standard output: expected one that is open; it is closed\n"
+    assert stderr.getvalue() == "torchclusteval: error: standard output: expected an open one; got a closed one\n"
     assert main(["score", table, "--truth", "truth", "--output", str(tmp_path / "scores.txt")]) == 0
 
 

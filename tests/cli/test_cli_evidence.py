@@ -98,7 +98,7 @@ def test_many_clusterings_are_summed_up(run: Any, tmp_path: Path) -> None:
 def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(command, monkeypatch, error) -> None:
     asked = [*command, *([] if command[0] == "study" else ["absent.csv"]), "--plot"]
     assert "--plot: expected a file that ends in .png" in error(*asked, "x.xyz")
-    assert "--plot: expected a file in a folder that exists" in error(*asked, "no such folder/x.png")
+    assert "--plot: expected a file in an existing folder" in error(*asked, "no such folder/x.png")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "torchclusteval[plots]" in error(*asked, "x.png")
 

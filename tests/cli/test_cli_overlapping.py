@@ -43,7 +43,7 @@ def test_the_usual_measures_are_those_of_python(files, run):
 
 def test_a_picture(files, run):
     found = run("score-overlapping", "truth.tsv", "one.tsv", "same.json", "--plot", "x.svg")
-    assert "the picture is by extended_bcubed_precision" in found.err
+    assert "the picture shows extended_bcubed_precision" in found.err
     assert (files / "x.svg").read_text().endswith("</svg>\n")
 
 
@@ -169,8 +169,8 @@ def test_files_of_different_layouts(files, run):
 def test_every_clustering_has_an_item_of_the_truth(files, error):
     (files / "other.tsv").write_text("A\tx\nB\tx\n")
     assert error("score-overlapping", "truth.tsv", "one.tsv", "other.tsv") == (
-        "other.tsv: expected items of truth.tsv, but no item is in both files; no item in common: 'a', 'b' ... "
-        "against 'A', 'B' (names are compared letter by letter)"
+        "other.tsv: expected items of truth.tsv; got others, no item is in both: 'a', 'b' ... "
+        "against 'A', 'B' (names must agree in every letter)"
     )
 
 
@@ -178,6 +178,6 @@ def test_numbers_that_are_written_in_two_ways_are_noted(files, run):
     (files / "truth.tsv").write_text("1\ta\n2\ta\n03\tb\nx\tb\n")
     (files / "one.tsv").write_text("01\ta\n2\ta\n3\tb\ny\tb\n")
     _, said = scored(run, "truth.tsv", "one.tsv")
-    assert "note: 2 items count twice, as names are compared letter by letter: '1' in truth.tsv and '01' in" in said
+    assert "note: 2 items count twice, as their names differ: '1' in truth.tsv and '01' in" in said
     _, said = scored(run, "truth.tsv", "truth.tsv")
     assert said == ""

@@ -99,7 +99,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
     assert "--weights" in error(*asked)
     assert "--measures: expected names of" in error(*asked, "--weights", "size", "--measures", "")
     assert "--measures: expected names of pair_precision" in error(*asked, "--weights", "size", "--measures", "ari")
-    assert "--against: expected another clustering" in error(
+    assert "--against: expected a clustering other than 'rules'" in error(
         *asked, "--weights", "size", "--columns", "rules", "--against", "rules"
     )
 

@@ -77,7 +77,7 @@ def test_a_file_that_is_none_by_its_first_bytes(suffix: str, error: Any) -> None
     Path(f"bad.{suffix}").write_bytes(b"0\n1\n")
     said = error("compare", f"bad.{suffix}", "labels.npy")
     kind = suffix.removesuffix(".gz")
-    assert said == f"bad.{suffix}: expected a .{kind} file, as its name says; it is another, or damaged"
+    assert said == f"bad.{suffix}: expected a .{kind} file, as its name says; got another or a damaged one"
 
 
 def test_a_file_that_is_not_packed(run: Any) -> None:
@@ -131,7 +131,7 @@ def test_sorting_by_the_means_of_classes(name: str, grouped: str, run: Any, erro
     scores = run(*words, "--per", "class", "--format", "json").json["scores"]
     assert [row["clustering"] for row in scores] == ["k", "j"]
     assert scores[0][name] > scores[1][name]
-    assert error(*words) == f"--sort: expected --per class too, which computes {name}; got it alone"
+    assert error(*words) == f"--sort: expected --per class too, as it computes {name}; got --sort alone"
 
 
 @pytest.mark.parametrize("more", [["--per", "class"], ["--per", "cluster"]])
@@ -149,7 +149,7 @@ def test_the_coverage_of_an_average_is_that_of_all_items(grouped: str, run: Any)
 
 def test_a_picture_says_what_it_shows(grouped: str, run: Any) -> None:
     words = ["score", grouped, "--truth", "class", "--columns", "j,k", "--plot", "x.svg"]
-    assert "the picture is by ami_arithmetic; --sort" in run(*words).err
+    assert "the picture shows ami_arithmetic; --sort" in run(*words).err
     assert run(*words, "--sort", "ari").err == ""
     assert run(*words, "--measures", "nmi").err == ""
 
@@ -188,7 +188,7 @@ def test_difference_is_the_paired_bootstrap(folder: Path, run: Any) -> None:
     words = ["difference", path, "--truth", "class", "--against", "run1", "--measures", "ari,vi", "--seed", "3"]
     shown = run(*words, "--correction", "holm", "--format", "json", "--sort", "vi")
     assert shown.err == (
-        "torchclusteval: note: drawn: items; intervals are of more items of the same classes\n"
+        "torchclusteval: note: drawn: items; intervals hold for new items of the same classes\n"
         "torchclusteval: note: p-values stop at 0.002: --resamples 1999 take them to 0.001\n"
         "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
     )
@@ -222,8 +222,8 @@ def test_a_difference_leaves_out_what_one_of_both_leaves_out(folder: Path, run: 
     [
         (["score", "--against", "k"], "unrecognized arguments: --against k (an option of difference, estimate)"),
         (["difference"], "--against: expected a column, as --truth CLASS --against CLUSTERING; got none of 'class'"),
-        (["difference", "--against", "k", "--exclude", "other"], "clusterings: expected at least one column besides"),
-        (["difference", "--against", "k", "--columns", "k"], "--against: expected another clustering besides 'k'"),
+        (["difference", "--against", "k", "--exclude", "other"], "clusterings: expected at least one column other"),
+        (["difference", "--against", "k", "--columns", "k"], "--against: expected a clustering other than 'k'"),
         (["difference", "--against", "kk"], "labels.csv: --against: expected a column that the file has; got 'kk'"),
     ],
 )
@@ -244,7 +244,7 @@ def test_the_reference_is_no_run_of_its_own(folder: Path, run: Any, error: Any) 
     assert found[0] == found[1] == found[2]
     assert found[0]["n_runs"] == 1
     assert [row["mean_jaccard"] for row in found[0]["clusters"]] == pytest.approx([1 / 2, 2 / 3])
-    assert error(*words, "k").startswith("clusterings: expected a column besides that of --reference; got none")
+    assert error(*words, "k").startswith("clusterings: expected a column other than that of --reference; got none")
 
 
 @pytest.mark.parametrize(
@@ -277,9 +277,9 @@ _REPLACE = ["score", "ids.csv", "--truth", "class", "--overwrite", "--output"]
         (["score", "runs.csv", "runs.csv", "--truth", "run"], "got 'run' ('runs.csv:run' or 'runs.csv:run (2)'?)"),
         (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
         (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are 'id', 'run', 'other')"),
-        (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),
-        (["score", "parts", "--truth", "run"], "one with parts/sub, a directory, too"),
-        ([*_REPLACE, "ids.csv"], "--output: expected another file than those that are read; got ids.csv"),
+        (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; got only missing ones and noise"),
+        (["score", "parts", "--truth", "run"], "one with the directory parts/sub"),
+        ([*_REPLACE, "ids.csv"], "--output: expected a file other than the inputs; got ids.csv"),
     ],
 )
 def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:

@@ -239,7 +239,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     path, page = tmp_path / "a.csv", str(tmp_path / "page.html")
     rows = ["x,1,1,1", "x,1,1,2", "y,2,2,3", "y,2,2,4", "z,1,2,5", "z,2,3,6"]
     path.write_text("\n".join(["t,a,b,id", *rows]) + "\n")
-    drawn = "--resamples: expected a number of draws, as groups are drawn; got classes"
+    drawn = "--resamples: expected a number, as groups are drawn; got classes"
     by = [str(path), "--truth", "t", "--by", "id", "--resamples", "classes"]
     assert drawn == error("difference", *by, "--against", "a")
     assert drawn == error("report", *by, "--output", page)
@@ -255,11 +255,11 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     # what is said of intervals is said of rows that --top hides too
     asked = [str(path), "--truth", "t", "--missing", "ignore", "--exclude", "id", "--measures", "ari", "--top", "1"]
     said = run("score", *asked, "--resamples", "classes", "--confidence-level", "0.9").err
-    assert "note: this is about all 2 clusterings, also those that --top leaves out" in said
+    assert "note: this is about all 2 clusterings, with and without --top" in said
 
 
 def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside a group of six items, for which there is none; notes name clusterings and groups."""
+    """Next to a group of six items, for which there is none; notes name clusterings and groups."""
     rng = np.random.default_rng(0)
     true = np.repeat(np.arange(20), 300)
     split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)
@@ -277,4 +277,4 @@ def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys
         row = found[name, "big"]
         assert [row["v_measure_low"], row["v_measure_high"]] == pytest.approx([float(alone.low), float(alone.high)])
         assert row["v_measure_of_classes"] == (name == "split")
-    assert "classes are drawn of v_measure for 'split' in 'big', items of the others" in captured.err
+    assert "intervals of v_measure for 'split' in 'big' draw classes, the others items" in captured.err

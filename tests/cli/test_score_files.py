@@ -188,7 +188,7 @@ def test_options_without_effect_are_refused(tmp_path: Path, error: Any) -> None:
     for asked, words in (
         ([*one, "--join", "shared"], "--join: expected several files"),
         ([*two, "--join", "shared"], "--join: expected at least two files with names of rows; got 0 of 2"),
-        ([*one, "--id", "t"], "--id: expected another column than that of --truth"),
+        ([*one, "--id", "t"], "--id: expected a column other than that of --truth"),
         ([*one, "--seed", "1"], "--seed: expected --confidence-level or --resamples too"),
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),

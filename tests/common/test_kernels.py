@@ -59,7 +59,7 @@ def test_a_fault_warns_once_and_names_the_device(
     monkeypatch.setitem(kernels.KERNELS, "scale", wrong)
     said = {"numbers": "gives other numbers than torch", "error": r"fails \(RuntimeError: no compiler found\)"}[fault]
     with pytest.warns(
-        UserWarning, match=rf"^scale: the kernel {said} on NVIDIA T1; torch operations do the work there$"
+        UserWarning, match=rf"^scale: the kernel {said} on NVIDIA T1; torch operations replace it there$"
     ):
         assert not can_run()
     assert not can_run()

@@ -154,7 +154,7 @@ def test_summary_leaves_out_each_clustering_against_itself() -> None:
     first, second = float(both["homogeneity"][0, 1]), float(both["homogeneity"][1, 0])
     assert first != second
     assert both.summary()["homogeneity"]["mean"] == pytest.approx((first + second) / 2, abs=1e-15)
-    assert str(found).splitlines()[-1] == "each against the others: itself is left out"
+    assert str(found).splitlines()[-1] == "each clustering against all others, without itself"
     assert math.isnan(pairwise([[0, 0, 1, 1]], ["ari"]).summary()["ari"]["mean"])
 
 

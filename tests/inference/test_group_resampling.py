@@ -86,9 +86,9 @@ def test_what_is_refused() -> None:
     tables = documents(3)
     with pytest.raises(ValueError, match=r"^resample: expected one of items, classes, groups; got 'documents'"):
         tce.bootstrap(tables, "purity", resample="documents")
-    with pytest.raises(ValueError, match=r"^tables: expected a batch, one table a group"):
+    with pytest.raises(ValueError, match=r"^tables: expected a batch, a table for each group"):
         tce.bootstrap(ContingencyTables([[1, 2]]), "purity", resample="groups")
-    with pytest.raises(ValueError, match=r"^measures: expected measures that sums over groups define; got 'ami"):
+    with pytest.raises(ValueError, match=r"^measures: expected measures defined by sums over groups; got 'ami"):
         tce.bootstrap(tables, "ami_arithmetic", resample="groups")
     with pytest.raises(ValueError, match=r"^tables: expected at least two groups to draw from; got 1"):
         tce.bootstrap(ContingencyTables([[[1, 2]]]), "purity", resample="groups")
@@ -155,5 +155,5 @@ def test_means_of_all_draws_of_four_groups() -> None:
         assert bool(((record.resamples[:, None] - every).abs() < 1e-12).any(1).all())
     with pytest.raises(ValueError, match=r"^macro: expected resample='groups' too, .*; got resample='items'"):
         tce.bootstrap(tables, names, **options | {"resample": "items"})
-    with pytest.raises(ValueError, match=r"^tables: expected a batch, one table a group"):
+    with pytest.raises(ValueError, match=r"^tables: expected a batch, a table for each group"):
         tce.bootstrap(tables[0, 0], names, **options)

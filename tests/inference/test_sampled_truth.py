@@ -167,5 +167,5 @@ def test_differences_of_a_batch_and_what_is_refused() -> None:
         ValueError, match=r"^against: expected the sampled classes of tables, in their order; got shape"
     ):
         tce.estimate_from_sample(tables, "uniform", against=of(PRINTED["two classes"][0]))
-    with pytest.raises(ValueError, match=r"^against: .*; got others, or of other sizes"):
+    with pytest.raises(ValueError, match=r"^against: .*; got other classes or sizes"):
         tce.estimate_from_sample(tables, "uniform", against=of(["c1"] * 2 + ["c2"] * 3 + ["c3"] * 3))

@@ -129,7 +129,7 @@ def test_both_sides_of_a_paired_comparison_are_in_one_order() -> None:
     for pred_b in (moved, moved["b"], {"b": moved["b"]}, [moved["b"]]):
         with pytest.raises(ValueError, match=r"labels_b: expected the index of .*\(labels_b\.reindex\(labels_a"):
             tce.paired_bootstrap([0, 0, 1, 1], frame["a"], pred_b, "ari", 9)
-    with pytest.raises(ValueError, match="labels_b: expected the names of labels_a; got the same names in"):
+    with pytest.raises(ValueError, match="labels_b: expected the names of labels_a in their order"):
         tce.paired_bootstrap([0, 0, 1, 1], frame, frame[["b", "a"]], "ari", 9)
 
 

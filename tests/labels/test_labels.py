@@ -232,7 +232,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "nan array": (dict(labels_pred=np.array([[0, 1, np.nan]])), r"labels_pred: .*nan at position \(0, 2\)"),
     "infinite": (dict(labels_pred=torch.tensor([0.0, 1, float("inf")])), "whole numbers; got inf at position 2"),
     "ragged": (dict(labels_pred=[[0, 1, 2], [0, 1]]), "rows of lengths 3, 2 .*mask"),
-    "mapping": (dict(labels_pred={"a": 1}), "labels_pred: expected clusterings by name; got a label by item"),
+    "mapping": (dict(labels_pred={"a": 1}), "labels_pred: expected clusterings by name; got labels by item"),
     "too large": (dict(labels_pred=[0, 2**64, 1]), "labels_pred: .*64 bits"),
     "both ends": (dict(labels_pred=[-1, 2**63, 1]), "labels_pred: .*64 bits"),
     "batches": (dict(labels_true=torch.zeros(2, 3), labels_pred=torch.zeros(4, 3)), "batch shapes that broadcast"),

@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "bfloat16": (lambda: torch.tensor([256.0, 2, 2, 2], dtype=torch.bfloat16), "expected whole numbers below 256"),
     "a large float among numbers": (lambda: [2.0**53, 2**53 + 1, 2, 2], r"below 2\*\*53 as floats"),
     "set": (lambda: {5, 7}, "got set"),
-    "Counter": (lambda: collections.Counter([5, 5]), "got a label by item .list the labels of the same items"),
+    "Counter": (lambda: collections.Counter([5, 5]), "got labels by item .pass .labels.x. for x in items."),
     "number and text": (lambda: [1, "1", 2, 2], f"{ONE_KIND}'1' at position 1"),
     "rows of two kinds": (lambda: [[5, 5, 7, 7], list("aabb")], r"'a' at position \(1, 0\)"),
     "enumeration": (lambda: [Word.A, Word.A, Word.B, Word.B], f"{ONE_KIND}<Word.A"),

@@ -134,6 +134,7 @@ def test_greedy_equals_the_loop(shape: tuple[int, int], high: int, monkeypatch: 
     tables = random_tables(shape, high, seed=5)
     expected = [greedy_by_loop(table) for table in tables.tolist()]
     assert assignment.sparse_greedy_assignment(*(*as_cells(tables), *shape)).tolist() == expected
+    assert [assignment.greedy_assignment(table).item() for table in tables] == expected
     for few in (0, 10**9):
         monkeypatch.setattr(assignment, "_FEW_SORTED", few)
         assert (

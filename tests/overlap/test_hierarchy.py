@@ -65,7 +65,7 @@ def test_dendrogram_purity_of_many_items() -> None:
 @pytest.mark.parametrize(
     ("labels", "matrix", "message"),
     [
-        ([0, 1], MIXED, r"labels_true: expected \(\*batch, 5\), as Z has these items; got labels of shape \(2,\)"),
+        ([0, 1], MIXED, r"labels_true: expected shape \(\*batch, 5\), a label for each item of Z; got shape \(2,\)"),
         ([0, 1], [[0, 0, 1, 2]], "Z: expected each cluster merged once"),
         ([0, 1], [[0, 1, 1]], "Z: expected a linkage matrix"),
     ],

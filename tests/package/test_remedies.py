@@ -21,13 +21,13 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "no direction": (lambda: tce.evaluate(TRUE, RUNS, "entropy_classes").rank("entropy_classes"), "'adjusted_rand'"),
     "macro of one": (lambda: tce.evaluate(TRUE, TRUE, "ari").macro(), "by=ids"),
     "pooled of one": (lambda: tce.pooled(TABLES[0], "purity"), "by=ids"),
-    "matching of others": (lambda: tce.matched_scores(TABLES, tce.match(TABLES[0])), "match(tables) is theirs"),
+    "matching of others": (lambda: tce.matched_scores(TABLES, tce.match(TABLES[0])), "match(tables) matches these"),
     "no matching": (lambda: tce.matched_scores(TABLES, None), "as match(tables) returns"),  # type: ignore[arg-type]
     "batch of an accumulator": (
         lambda: tce.ContingencyAccumulator(batch_shape=(3,)).update(TRUE, TRUE),
         "expected batch shape (3,); got () (see batch_shape=)",
     ),
-    "one row of pairs": (lambda: tce.pairwise(TRUE), "one row a clustering"),
+    "one row of pairs": (lambda: tce.pairwise(TRUE), "one row for each clustering"),
     "masses resampled": (lambda: tce.bootstrap(MASSES, "purity"), "count without weights"),
     "masses permuted": (lambda: tce.permutation_test(MASSES, "ari"), "count without weights"),
     "one group": (lambda: tce.bootstrap(TABLES[:1], "purity", resample="groups"), "by=ids"),

@@ -254,7 +254,7 @@ def test_scores_beside_their_permutations(count: int) -> None:
     np.testing.assert_allclose(bars, np.quantile(result["vi"].resamples.numpy(), [0.025, 0.975], axis=0).T[order])
     points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
     np.testing.assert_array_equal(points, result["vi"].observed.numpy()[order])
-    label = "variation of information with 95 % of permutations beside it (lower is better)"
+    label = "variation of information with the middle 95 % of permutations (lower is better)"
     assert axes.get_xlabel().replace("\n", " ") == label
     check_texts(axes.figure)
     with pytest.raises(ValueError, match="scores: expected permutations"):
@@ -414,10 +414,10 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         (lambda: plots.plot_table(tables[0], show="x"), "show: expected"),
         (lambda: plots.plot_table(nothing), "tables: expected a table with items"),
         (lambda: plots.plot_flow([[0, 1]]), "source: expected at least 2 clusterings; got 1"),
-        (lambda: plots.plot_flow([[0, 1], [0, 1]], ["a"]), "names: expected 2; got 1"),
+        (lambda: plots.plot_flow([[0, 1], [0, 1]], ["a"]), "names: expected 2 names; got 1"),
         (lambda: plots.plot_scores(tables), "scores: expected Scores"),
         (lambda: plots.plot_scores(tce.evaluate_tables(tables), "dice"), "measure: expected one of"),
-        (lambda: plots.plot_scores(tce.evaluate_tables(tables), names=["a"]), "names: expected 2; got 1"),
+        (lambda: plots.plot_scores(tce.evaluate_tables(tables), names=["a"]), "names: expected 2 names; got 1"),
         (lambda: plots.plot_agreement(tce.evaluate_tables(tables)), "scores: expected the result of pairwise"),
         (lambda: plots.plot_stability(tables), "stability: expected the result of cluster_stability"),
         (lambda: plots.plot_table(tables[0], match="x"), "^match: expected a Matching"),

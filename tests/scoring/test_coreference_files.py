@@ -55,10 +55,10 @@ BAD = {
     "no mention": (f"{BEGIN}x word\n{END}", r"line 2: expected mentions such as .*; got 'word'"),
     "a number": (f"{BEGIN}x 3\n{END}", r"line 2: expected mentions such as .*; got '3'"),
     "no end of a document": (f"{BEGIN}x -\n", r"line 2: expected #end document"),
-    "begin in a document": (f"{BEGIN}{BEGIN}", r"line 2: expected #end document before the next one"),
+    "begin in a document": (f"{BEGIN}{BEGIN}", r"line 2: expected #end document before the next document"),
     "end alone": (END, r"line 1: expected #begin document before"),
-    "twice": (f"{BEGIN}{END}{BEGIN}{END}", r"line 3: expected the name of another document; got '\(a\); part 000'"),
-    "no name": (f"#begin document\n{END}", r"line 1: expected the name of another document"),
+    "twice": (f"{BEGIN}{END}{BEGIN}{END}", r"line 3: expected a new document name; got '\(a\); part 000'"),
+    "no name": (f"#begin document\n{END}", r"line 1: expected a new document name"),
     "part": (f"{BEGIN}x (1[2/2])\n{END}", r"line 2: expected part 1/2 of a mention; got 2/2"),
     "parts": (f"{BEGIN}x (1[1/2])\n{END}", r"expected 2 parts of entity 1"),
     "two entities": (
@@ -171,7 +171,7 @@ def test_measures_and_intervals(tmp_path: Path, run: Any, error: Any) -> None:
     options = ["--measures", "lea_f,pair_f,conll_f", "--confidence-level", "0.9", "--resamples", "300", "--seed", "3"]
     shown = run("score-coreference", key, one, *options, "--format", "json")
     rows = shown.json
-    assert "note: drawn: documents; intervals are of more documents like these" in shown.err
+    assert "note: drawn: documents; intervals hold for new documents like these" in shown.err
     tables = tce.ContingencyTables.from_documents(tce.read_conll(key), tce.read_conll(one))
     expected = tce.bootstrap(tables, ["lea_f", "pair_f", "conll_f"], 300, 0.9, rng=3, resample="groups")
     assert [row["measure"] for row in rows] == ["lea_f", "pair_f", "conll_f"]
@@ -198,7 +198,7 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
             *(f"{name}_f" for name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "blanc", "lea", "conll"))
         ]
         assert f"are to {one!r}" in shown.err
-        assert "note: drawn: documents; intervals are of more documents like these" in shown.err
+        assert "note: drawn: documents; intervals hold for new documents like these" in shown.err
         found = tce.paired_groups(
             tables[1], tables[0], [row["measure"] for row in rows], 200, rng=0, zero_division=0.0, macro=macro
         )
@@ -218,7 +218,7 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
         (["--against", "x"], "--against: expected one of"),
         *(([f"--{x}", "2"], f"--{x}: expected a table of labels, not {key}; got 2") for x in OF_TABLES),
         (["--missing", "ignore"], "--missing: expected a table of labels"),
-        (["--resamples", "items"], "--resamples: expected a number of draws, as groups are drawn; got items"),
+        (["--resamples", "items"], "--resamples: expected a number, as groups are drawn; got items"),
         (["--measures", "ami"], "(--macro)"),
     ):
         assert message in error(*asked, *words)
@@ -235,7 +235,7 @@ def test_measures_of_common_mentions_say_which_they_see(tmp_path: Path, run: Any
     one, two = {"a": [[0, 1], [8, 9, 10]], "b": [[0, 1]]}, {"a": [[0, 1], [2, 3], [4, 5], [6, 7]], "b": [[0, 1]]}
     files = [str(written(tmp_path, conll(x, 11), f"{i}.conll")) for i, x in enumerate((key, one, two))]
     asked = ["--measures", "pair_f,lea_recall", "--format", "json"]
-    note = "note: pair_f: of the mentions that key and response both have; see coverage"
+    note = "note: pair_f: only mentions of both key and response count; see coverage"
     shown = run("score-coreference", *files, *asked, "--per", "document")
     assert note in shown.err
     found = {(row["response"], row["document"], row["measure"]): row["coverage"] for row in shown.json}
@@ -286,14 +286,14 @@ def test_files_of_different_texts(tmp_path: Path, run: Any, error: Any) -> None:
     key = str(written(tmp_path, one))
     for text, message in [
         ("", "line 1: expected #begin document; got none in the file"),
-        (two, "expected documents of .*; got '\\(b\\)', which is not there"),
-        (one.replace(" x 0)", " x -\n x 0)"), "expected the tokens of .* in '\\(a\\); part 000'.* got 2 and 3"),
+        (two, "expected documents of .*; got others, such as '\\(b\\)'"),
+        (one.replace(" x 0)", " x -\n x 0)"), "expected as many tokens in '\\(a\\); part 000' as in .*; got 2 and 3"),
     ]:
         assert re.search(message, error("score-coreference", key, str(written(tmp_path, text, "response.conll"))))
-    both, lacks = str(written(tmp_path, one + two, "response.conll")), "key.conll lacks 1 of 2 documents; they count"
-    assert f"{lacks} as without mentions there: '(b)'" in run("score-coreference", key, both).err
+    both, lacks = str(written(tmp_path, one + two, "response.conll")), "key.conll lacks 1 of 2 documents, which count"
+    assert f"{lacks} as empty there: '(b)'" in run("score-coreference", key, both).err
     shown = run("score-coreference", both, key, "--per", "document")
-    assert f"{lacks} as without mentions there: '(b)'" in shown.err
+    assert f"{lacks} as empty there: '(b)'" in shown.err
     assert ["(b)", "B3", "0.00%", "0.00%", "0.00%"] in [line.split() for line in shown.out.splitlines()]
 
 

@@ -125,7 +125,7 @@ def test_logarithms_of_another_base(base: int) -> None:
 
 
 def test_more_cells_than_items() -> None:
-    with pytest.raises(ValueError, match=r"sums\['n_cells'\]: expected 3 to 4, "):
+    with pytest.raises(ValueError, match=r"sums\['n_cells'\]: expected 3 to 4 for cells"):
         tce.evaluate_sums([2, 1, 1], [2, 1, 1], {"n_cells": 5}, "purity")
 
 
@@ -133,7 +133,7 @@ def test_wrong_sizes() -> None:
     r, c, sums = sums_of(torch.tensor(ROWS))
     with pytest.raises(ValueError, match="sums: expected one mutual information"):
         tce.evaluate_sums(c, r, {name: x for name, x in sums.items() if "_given_" in name})
-    with pytest.raises(ValueError, match="expected sides of the same items; got sums 108 and 109"):
+    with pytest.raises(ValueError, match="expected equal sums, of the same items; got 108 and 109"):
         tce.evaluate_sums(r, [*c, 1], sums)
     with pytest.raises(ValueError, match=r"class_sizes: expected shape \(R,\)"):
         tce.evaluate_sums([r], c, sums)

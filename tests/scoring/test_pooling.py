@@ -133,7 +133,7 @@ def test_measures_without_sums_are_refused_by_name(name: str) -> None:
 
 
 def test_bad_tables() -> None:
-    with pytest.raises(ValueError, match=r"tables: expected a batch, one table a group .*; got a single table"):
+    with pytest.raises(ValueError, match=r"tables: expected a batch, a table for each group .*; got a single table"):
         tce.pooled(ContingencyTables([[1]]))
     with pytest.raises(ValueError, match="tables: expected ContingencyTables"):
         tce.pooled([[1]])  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def test_distinct_partitions() -> None:
     assert again.clusterings == tuple(names[i] for i in (0, 1, 3, 4, 7))
     assert str(again).splitlines()[0] == "Scores of 5 clusterings"
     assert str(again).splitlines()[2].split() == ["run", "0", "2", *(f"{scores[x][0]:.4f}" for x in scores)]
-    for labels, message in ((runs[:3], "expected the clusterings that were scored; got 3"), (runs[0], "several")):
+    for labels, message in ((runs[:3], "expected the scored clusterings; got 3"), (runs[0], "several")):
         with pytest.raises(ValueError, match=message):
             scores.distinct(labels)
     with pytest.raises(ValueError, match="labels_pred: expected the clusterings in the order of 'run 0'; got 'run 7'"):
@@ -51,7 +51,7 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     stream = tce.evaluate_stream([([0, 0, 1, 1, 2, 2], runs)], ["ari"], **noisy)
     for own in (scores, stream, scores.top(3)):
         assert sorted(own.distinct(runs[[*(own.clusterings or range(3))]]).to_pandas()["count"]) == [1, 2]
-    with pytest.raises(ValueError, match="noise: expected 'singletons', as of the scores; got 'cluster'"):
+    with pytest.raises(ValueError, match="noise: expected 'singletons', as in the scores; got 'cluster'"):
         scores.distinct(runs, noise="cluster")
     with pytest.raises(TypeError, match=r"ignore_index: expected one of the options mask, weights, noise_label"):
         scores.distinct(runs, ignore_index=0)
@@ -61,7 +61,7 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     for scores in of_four:
         assert scores.distinct(runs, mask=mask).clusterings == (0,)
         for wrong in (runs, runs[:, :3]):
-            with pytest.raises(ValueError, match=r"expected the 4 items that were scored; got [63] \(mask= without"):
+            with pytest.raises(ValueError, match=r"expected the 4 scored items; got [63] \(mask= without"):
                 scores.distinct(wrong)
     images: dict[str, Any] = {"absent_pred": -1, "absent_true": 0}  # one side alone groups some
     assert tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["idf1"], **images).distinct(runs).clusterings == (0, 1, 2)
@@ -146,7 +146,7 @@ def test_the_best() -> None:
         scores.top(1, within=[1, 2])
     with pytest.raises(ValueError, match="n: expected"):
         scores.top(0)
-    with pytest.raises(ValueError, match="expected a measure that says what is better"):
+    with pytest.raises(ValueError, match="expected a measure with a direction"):
         tce.evaluate(true, runs, ["joint_entropy"]).best()
     gone = tce.evaluate(true, torch.where(torch.arange(8)[:, None] == 1, -1, runs), ["ari"], noise_label=-1)
     assert (gone.top(8).clusterings or ())[-1] == 1  # nan comes last

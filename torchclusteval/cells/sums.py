@@ -17,10 +17,10 @@ from torch import Tensor
 
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells
+from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import not_tables
-from torchclusteval.common.numerics import sum_reproducible
 
 MOST_CELLS = 1 << 16  # of a table
 FEW_CELLS = 1 << 12  # likewise, on the host
@@ -28,15 +28,11 @@ CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
 FACTS = ("empty", "identical", "is_fixed")
 SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
-VALUES = (
-    *("n_items_f64", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
+SUMS_OF_NATS = (
     *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
     *("precisions", "recalls", "sum_of_f", "weighted_f"),
 )
-_ON_HOST = (
-    *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "joint", "variation"),
-    *("precisions", "recalls", "sum_of_f", "weighted_f", "shared"),
-)
+VALUES = ("n_items_f64", *PairCounts._fields, *SUMS_OF_PAIRS, *SUMS_OF_NATS)
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -86,42 +82,73 @@ def sums_on_device(cells: Cells) -> dict[str, Any] | None:
     return sums | {"pairs": PairCounts(*(sums[name] for name in PairCounts._fields))}
 
 
-def sums_on_host(cell: CellQuantities, items: int | None) -> dict[str, Tensor] | None:
-    """Some of ``WHOLE`` and ``VALUES`` of one small table of whole items, to the bit as their functions have them.
+def sums_on_host(cell: CellQuantities, items: int | None, only_pairs: bool) -> dict[str, Any] | None:
+    """Pairs, and more of ``WHOLE`` and ``VALUES``, of one small table of whole items, as their functions have them.
 
-    NumPy starts sooner than torch, whose sums and logarithms these are. None for other tables, and without ``items``.
+    They are the same to the bit: NumPy starts sooner than torch, whose sums and logarithms these are, and Python
+    sooner than either with one number. None for other tables, and without ``items``.
     """
     cells = cell.cells
     few = isinstance(cells, DenseCells) and cells.blocking_size <= FEW_CELLS and reductions.is_small(cells)
-    if not few or cells.batch_shape or not items:
+    if not few or cells.batch_shape or not items or items > MAX_SQUARED:
         return None
-    count, total = cells.values.numpy(), float(items)
-    n, r, c = (x.numpy().astype(np.float64) for x in (cells.values, cell.class_sizes, cell.cluster_sizes))
-    row, n_nonzero, r_nonzero, c_nonzero = r[:, None], *(np.maximum(x, 1) for x in (n, r, c))
-    given = ((c - n) / n_nonzero, (row - n) / n_nonzero)
-    ratios = np.concatenate([(total - r) / r_nonzero, (total - c) / c_nonzero, *(x.ravel() for x in given)])
-    logs = torch.from_numpy(ratios).log1p().numpy()
-    of_row, of_column, rest = logs[: len(r)], logs[len(r) : len(r) + len(c)], logs[len(r) + len(c) :]
-    of_class, of_cluster = rest.reshape(2, *n.shape)  # log(c / n), log(r / n)
-    best, squares = 2 * (n / (row + c_nonzero)).max(1), n * n
-    by_cell = n * of_class, n * of_cluster, n * (of_row[:, None] - of_class), squares / c_nonzero
-    sums = _sums(*by_cell, squares / r_nonzero[:, None])
-    of_classes, best_of_class, weighted = _sums(r * of_row, best, best * r)
-    of_clusters, given_clusters, given_classes, shared = (x / total for x in (*_sums(c * of_column), *sums[:3]))
-    of_classes /= total
-    nats = of_classes, of_clusters, given_clusters, given_classes, of_classes + given_classes
-    values = np.array([*nats, given_clusters + given_classes, *sums[3:], best_of_class, weighted, shared])
-    found = dict(zip(_ON_HOST, torch.from_numpy(values).unbind(), strict=True))
+    count, classes, clusters = (x.numpy() for x in (cells.values, cell.class_sizes, cell.cluster_sizes))
+    values = _sums_of_pairs(items, *(int(x.dot(x)) for x in (count.reshape(-1), classes, clusters)))
+    ordinary = min(values[name] for name in ("joined", "wanted", "separated", "unwanted", "different")) > 0
+    whole = dict[str, Any]()
+    if not only_pairs:
+        values |= _sums_of_nats(items, count, classes, clusters)
+        whole = {
+            "n_classes": np.count_nonzero(classes),
+            "n_clusters": np.count_nonzero(clusters),
+            "largest_groups": np.maximum.reduce(classes) + np.maximum.reduce(clusters),
+            "majority_of_classes": np.add.reduce(np.maximum.reduce(count, 1)),
+            "majority_of_clusters": np.add.reduce(np.maximum.reduce(count, 0)),
+        }
+    found: dict[str, Any] = dict(zip(values, torch.from_numpy(np.array([*values.values()])).unbind(), strict=True))
+    found |= zip(whole, torch.from_numpy(np.array([*whole.values()], np.int64)).unbind(), strict=True)
+    return found | {"pairs": PairCounts(*(found[name] for name in PairCounts._fields)), "all_ordinary": ordinary}
+
+
+def _sums_of_pairs(items: int, both: int, of_classes: int, of_clusters: int) -> dict[str, float]:
+    """From the sums of the squares of the cells and of the sizes, by exact integers."""
+    ss, sd, ds = (both - items) / 2, (of_clusters - both) / 2, (of_classes - both) / 2
+    dd = (items * items - of_clusters - of_classes + both) / 2
+    joined, separated = ss + sd, ds + dd
+    sums = joined, ss + ds, separated, sd + dd, ss + dd, sd + ds, joined + separated, ss * dd - sd * ds
+    names = "n_items_f64", *PairCounts._fields, *SUMS_OF_PAIRS
+    return dict(zip(names, (float(items), ss, sd, ds, dd, *sums), strict=True))
+
+
+def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> dict[str, float]:
+    """Sums of logarithms and of shares of the cells, from these and the sizes of both sides."""
+    table = np.empty((len(classes) + 1, len(clusters) + 1))
+    n, r, c = table[:-1, :-1], table[:-1, -1], table[-1, :-1]
+    n[:], r[:], c[:], table[-1, -1] = count, classes, clusters, items
+    nonzero, logs = np.maximum(table, 1), np.empty((2, *table.shape))
+    np.subtract(table[-1], table, out=logs[0])
+    np.subtract(table[:, -1:], table, out=logs[1])
+    logs /= nonzero
+    torch.from_numpy(logs).log1p_()  # log(c / n), next to it log(N / r), and log(r / n), below it log(N / c)
+    terms, cells, by_class = logs * table, np.empty((5, *n.shape)), np.empty((3, len(r)))
+    cells[:2] = terms[:, :-1, :-1]
+    np.multiply(n, logs[0, :-1, -1:] - logs[0, :-1, :-1], out=cells[2])
+    np.divide(n * n, nonzero[-1, :-1], out=cells[3])
+    np.divide(n * n, nonzero[:-1, -1:], out=cells[4])
+    by_class[0] = terms[0, :-1, -1]
+    np.multiply(np.maximum.reduce(n / (r[:, None] + nonzero[-1, :-1]), 1), 2, out=by_class[1])
+    np.multiply(by_class[1], r, out=by_class[2])
+    *of_cells, precisions, recalls = torch.from_numpy(cells.reshape(5, -1)).sum(-1).tolist()
+    of_classes, best, weighted = torch.from_numpy(by_class).sum(-1).tolist()
+    of_clusters = torch.from_numpy(terms[1, -1, :-1]).sum().item() / items
+    given_clusters, given_classes, shared = (x / items for x in of_cells)
+    of_classes /= items
+    joint, variation = of_classes + given_classes, given_clusters + given_classes
+    nats = of_classes, of_clusters, given_clusters, given_classes, shared, joint, variation
+    found = dict(zip(SUMS_OF_NATS, (*nats, precisions, recalls, best, weighted), strict=True))
     if shared < CANCELLED:
         del found["shared"]
-    for name, axis in (("majority_of_classes", 1), ("majority_of_clusters", 0)):
-        found[name] = torch.from_numpy(np.asarray(count.max(axis).sum()))
     return found
-
-
-def _sums(*parts: Array) -> Array:
-    """The sum of each, in the order that :func:`sum_reproducible` has."""
-    return sum_reproducible(torch.from_numpy(np.array([x.ravel() for x in parts]))).numpy()
 
 
 class Independence(NamedTuple):

@@ -112,7 +112,7 @@ def _write(text: str, output: str | None) -> None:
         write_text(output, text)
         return
     if sys.stdout is None:
-        raise ValueError("standard output: expected one that is open; it is closed")
+        raise ValueError("standard output: expected an open one; got a closed one")
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -152,7 +152,7 @@ def check_one_type(left: Iterable[Hashable], right: Iterable[Hashable], what: st
     """Raise on names that no other side can match: equal as text but of another type, or tensors."""
     left, right = list(left), list(right)
     if any(issubclass(kind, torch.Tensor) for kind in {*map(type, left), *map(type, right)}):
-        raise ValueError(f"{what}: expected numbers or names; got tensors, of which no two are equal (use tolist())")
+        raise ValueError(f"{what}: expected numbers or names; got tensors, which never equal each other (use tolist())")
     found = names_of_two_types(left, right)
     if found is not None:
         raise ValueError(f"{what}: expected names of one type on both sides; got others: {found}")
@@ -174,7 +174,7 @@ def as_path(x: Any, name: str) -> Path:
 
 def not_tables(x: Any, name: str = "tables") -> ValueError:
     """The error for an argument that is not contingency tables."""
-    remedy = "from_labels makes them of labels, .tables() of an accumulator"
+    remedy = "from_labels makes them from labels, .tables() from an accumulator"
     return ValueError(f"{name}: expected ContingencyTables ({remedy}); got {type(x).__name__}")
 
 

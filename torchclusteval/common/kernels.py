@@ -69,7 +69,7 @@ def is_right(name: str, device: torch.device) -> bool:
         fault = find_fault(name, device)
         _right[key] = fault is None
         if fault is not None:
-            warn(f"{name}: {fault} on {torch.cuda.get_device_name(device)}; torch operations do the work there")
+            warn(f"{name}: {fault} on {torch.cuda.get_device_name(device)}; torch operations replace it there")
     return _right[key]
 
 

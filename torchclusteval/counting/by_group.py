@@ -127,7 +127,7 @@ def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size, dense
         return DenseCells(dispatch.count_dense(joined).counts.view(size, rows, columns))
     if size * rows * columns >= 2**63:
         got = f"{size} tables of {rows} x {columns}"
-        raise ValueError(f"by: expected groups and labels of less than 2**63 cells in all; got {got}")
+        raise ValueError(f"by: expected groups and labels with fewer than 2**63 cells in all; got {got}")
     cells = sparse.count_tables(joined)
     group = cells.row.div(rows, rounding_mode="floor")
     table = cells.batch * groups.size + group

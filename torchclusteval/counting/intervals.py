@@ -78,7 +78,7 @@ def _origin(times: list[tuple[str, tuple[Time, Time]]], where: str) -> int | Non
     if lost:
         name, x = next((name, x) for name, interval in times for x in interval if x in lost)
         remedy = "make all times of the recording whole, or subtract its first start from all"
-        raise ValueError(f"{name}: expected times that float64 holds, beside fractions; got {x}{where} ({remedy})")
+        raise ValueError(f"{name}: expected times that float64 holds, next to fractions; got {x}{where} ({remedy})")
     return None
 
 

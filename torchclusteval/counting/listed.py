@@ -22,7 +22,7 @@ from torchclusteval.labels.sources import pandas_index, tensors_in
 def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> TableParts:
     """Cells, the items listed for each table, and the labels of rows, columns and tables."""
     if not isinstance(weights, (bool, np.bool_)):
-        raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
+        raise ValueError(f"weights: expected True or False (pass the numbers as counts=); got {type(weights).__name__}")
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
     options = LabelOptions(missing=missing, item_dims=1, device=place, by=batch)

@@ -66,7 +66,7 @@ def pairwise(
     with argument_names(labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, own)
     if len(pair.batch_shape) != 1:
-        got = f"{(*pair.batch_shape, pair.n_items)} (one row a clustering)"
+        got = f"{(*pair.batch_shape, pair.n_items)} (pass one row for each clustering)"
         raise ValueError(f"labels: expected shape (M, N); got {got}")
     side, count = pair.pred, pair.batch_shape.numel()
     codes = (side.codes.long() - side.offset).expand(count, pair.n_items)

@@ -55,9 +55,9 @@ def bootstrap(
             to the perfect value (of the score, without a perfect value).
         rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        resample: what is drawn. ``"items"``, with replacement: intervals are for more items of the same classes.
+        resample: what is drawn. ``"items"``, with replacement: intervals hold for new items of the same classes.
             ``"classes"``, seven tenths of them without replacement, for classes that are entities from a population, of
-            any sizes: intervals are for more classes. ``"groups"``, such as documents, with replacement: the estimate
+            any sizes: intervals hold for new classes. ``"groups"``, such as documents, with replacement: the estimate
             is that of :func:`pooled`, for measures with ``Measure.parts`` (also in the families that count items of one
             side alone). None: items for counts that grow with the number of items, and in tables with fewer than 30
             classes for measures with the mean of the draws within half a standard error of the estimate; classes
@@ -71,7 +71,7 @@ def bootstrap(
 
     Returns:
         A mapping of names to :class:`Interval`; equal clusterings have equal intervals. ``settings["resampled"]`` says
-        what was drawn, ``settings["population"]`` what the intervals are for, and ``notes`` any problems with them.
+        what was drawn, ``settings["population"]`` what the intervals hold for, and ``notes`` any problems with them.
         Where classes were drawn of some tables and items of others, ``of_classes`` says which.
 
     Warns:
@@ -106,7 +106,7 @@ def bootstrap(
     options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
     check_bools(macro=macro, keep_resamples=keep_resamples)
     if macro and resample != "groups":
-        raise ValueError(f"macro: expected resample='groups' too, whose scores it averages; got resample={resample!r}")
+        raise ValueError(f"macro: expected resample='groups' too, for the scores to average; got resample={resample!r}")
     generator = seeded(rng)
     check_progress(progress)
     check_tables(tables)

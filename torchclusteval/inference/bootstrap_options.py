@@ -33,10 +33,10 @@ from torchclusteval.tables import ContingencyTables
 
 UNITS = ("items", "classes")
 POPULATIONS = {
-    "items": "more items of the same classes",
-    "classes": "more classes (entities) like these, with their items",
-    "groups": "more groups of items like these",
-    "documents": "more documents like these",
+    "items": "new items of the same classes",
+    "classes": "new classes (entities) like these, with their items",
+    "groups": "new groups of items like these",
+    "documents": "new documents like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
 FEW = 2  # classes with an error, and with a right pair, below which an interval says little
@@ -45,12 +45,12 @@ _SURE = 4.0  # errors of a bias that it must be away from where it decides
 _DECIDING = 1000  # draws of one seed, at least
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
 _FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}{}"
-_CHANCE = "near chance draws agree more than the items do (permutation_test says whether a score is better)"
-_SMALL = "an item drawn twice agrees with itself, which counts where clusters or cells are small"
-_SMALL_MANY = f"{_SMALL} (resample='classes' draws classes, where these are a sample)"
-_SMALL_FEW = f"{_SMALL} (score more items, or by a measure that is not biased, such as adjusted_rand)"
+_CHANCE = "near chance, draws agree more than the items do (permutation_test compares a score with chance)"
+_SMALL = "an item drawn twice agrees with itself, which matters in small clusters or cells"
+_SMALL_MANY = f"{_SMALL} (resample='classes' draws classes, if they are a sample)"
+_SMALL_FEW = f"{_SMALL} (score more items, or use an unbiased measure, such as adjusted_rand)"
 _LISTED = 5  # tables that a note names
-_GROWS = "grows with the number of items, of which a draw of classes has fewer (resample='items' draws as many)"
+_GROWS = "grows with the number of items, and a draw of classes has fewer items (resample='items' keeps the number)"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class BootstrapOptions:
         if self.resample is not None:
             check_choice(self.resample, "resample", (*UNITS, "groups"))
         if self.resample == "classes" and self.method is not None:
-            remedy = "None where classes are drawn (resample='items' draws items)"
+            remedy = "None for draws of classes (resample='items' draws items)"
             raise ValueError(f"method: expected {remedy}; got {self.method!r}")
 
     def settings_dict(self, drawn: str, units: Sequence[str] = ()) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Drawer:
             return {}
         growing = [measure for measure in kept if grows_with_items(measure)]
         if called := next((measure.name for measure in growing if chosen[measure]), None):
-            raise ValueError(f"measures: expected measures that draws of classes have; got {called!r}, which {_GROWS}")
+            raise ValueError(f"measures: expected measures that suit draws of classes; got {called!r}, which {_GROWS}")
         return {measure.name: _GROWS for measure in growing}
 
     def _fresh(self) -> torch.Generator:
@@ -341,7 +341,7 @@ class Drawer:
             few = where & (counts < least) & (self.n_classes > 0)
             if bool(few.any()):
                 said.append(
-                    f"only {int(counts[few].min())} classes {what}{self._of(few)}, which should be {least} or more"
+                    f"only {int(counts[few].min())} classes {what}{self._of(few)}, and {least} or more are needed"
                 )
         for names, where in _alike({name: x & found.by_classes[name] for name, x in found.missing.items()}):
             said.append(f"no interval of {names}{self._of(where)}, as the draws do not differ")
@@ -352,7 +352,7 @@ class Drawer:
         for which in found.by_classes.values():  # tables without items have no unit of their own
             which[self.n_items == 0] = which.any() & which[self.n_items > 0].all()
         for names, where in _alike(found.mixed()):
-            self.notes.append(f"classes are drawn of {names}{self._of(where)}, items of the others")
+            self.notes.append(f"intervals of {names}{self._of(where)} draw classes, the others items")
         found = replace(found, notes=tuple(self.notes))
         if len(self.places) == len(self.n_classes):
             return found

@@ -71,7 +71,7 @@ class CellResampler(ABC):
         table, cell = counts.nonzero().unbind(-1)
         most = int((counts > 0).sum(-1).max()) if counts.numel() else 0
         if most > _MAX_JACKKNIFE_CELLS:
-            expected = f"expected another than 'bca' for more than {_MAX_JACKKNIFE_CELLS} cells"
+            expected = f"expected any method but 'bca' for more than {_MAX_JACKKNIFE_CELLS} cells"
             raise ValueError(f"method: {expected}; got {most}")
         step = max(1, _JACKKNIFE_BLOCK_CELLS // self.n_elements)
         parts = []

@@ -107,7 +107,7 @@ def cluster_stability(
     with argument_names(labels_pred="labels_true"):
         whole = ContingencyTables.from_labels(labels_true, labels_true, **checked)
     if whole.batch_shape:
-        got = f"{(*whole.batch_shape, int(whole.n_items.max()))} (several go one by one: labels_true[0] ...)"
+        got = f"{(*whole.batch_shape, int(whole.n_items.max()))} (pass several one by one: labels_true[0] ...)"
         raise ValueError(f"labels_true: expected one clustering (N,); got shape {got}")
     if not int(whole.n_items):
         raise ValueError("labels_true: expected at least one item with a label; got none")

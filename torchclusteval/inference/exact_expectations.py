@@ -138,7 +138,7 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
     """
     chosen = measure if isinstance(measure, Measure) else find_measure(measure)
     if chosen.linear_in is None:
-        known = "a measure whose mean over permutations is known (permutation_test estimates that of any)"
+        known = "a measure with a known mean over permutations (permutation_test estimates it for any measure)"
         raise ValueError(f"measure: expected {known}; got {chosen.name!r}")
     if chosen.perfect is None:
         raise ValueError(f"measure: expected a measure with one perfect value; got {chosen.name!r}")

@@ -182,8 +182,8 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
     if bool(wrong.any()):
         place = int(wrong.nonzero()[:, -1].min())
         which = place if ids[0] is None else ids[0][place]
-        remedy = "leave out the items that one side leaves out from both by mask="
-        raise ValueError(f"tables_b: expected the classes of tables_a; group {which!r} has others ({remedy})")
+        remedy = "mask= on both sides leaves out the same items"
+        raise ValueError(f"tables_b: expected the classes of tables_a; got others in group {which!r} ({remedy})")
     return shape
 
 

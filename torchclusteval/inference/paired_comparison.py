@@ -102,7 +102,7 @@ def paired_bootstrap(
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
         clusterings and never 0. Where too few draws stop it above .001, ``notes`` say how many it needs. Equal
-        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals are of and
+        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals hold for and
         what is wrong with some, as those of :func:`bootstrap`.
 
     Raises:
@@ -320,7 +320,7 @@ def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPa
     given += [("labels_b", index) for index in pandas_indexes(labels_b)]
     check_indexes(given, a.n_items)
     if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
-        raise ValueError("labels_b: expected the names of labels_a; got the same names in another order")
+        raise ValueError("labels_b: expected the names of labels_a in their order; got another order")
 
 
 def is_cheaper(items: int, tables: int, cells: int) -> bool:

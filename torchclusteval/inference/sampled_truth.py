@@ -89,7 +89,7 @@ def _others(tables: ContingencyTables, against: Any, weights: Any) -> "dict[str,
     if same and tables.classes is not None and against.classes is not None:
         same = tables.classes.tolist() == against.classes.tolist()
     if not same:
-        got = f"shape {tuple(against.shape)}" if not fits else "others, or of other sizes"
+        got = f"shape {tuple(against.shape)}" if not fits else "other classes or sizes"
         raise ValueError(f"against: expected the sampled classes of tables, in their order; got {got}")
     return _estimates(against, weights)
 

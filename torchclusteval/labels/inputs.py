@@ -49,7 +49,7 @@ def check_device(given: Any) -> torch.device:
             torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
         except (RuntimeError, TypeError, ValueError, AssertionError) as error:
             got = f"{brief(given)} ({str(error).partition(chr(10))[0]})"
-            raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
+            raise ValueError(f"device: expected a device that works here, such as cpu or cuda; got {got}") from None
     if device.type in ("mps", "meta"):
         raise ValueError(f"device: expected a device with float64 (cpu, cuda); got {device.type}")
     return device
@@ -61,7 +61,7 @@ _CPU = torch.device("cpu")
 def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers") -> Tensor:
     """A tensor of numbers from a tensor, an array or nested lists; ``turned`` as in :func:`as_array`."""
     if hasattr(x, "tocoo"):
-        remedy = "pass .toarray(), or of a large table with m = x.tocoo(): from_cells(m.row, m.col, counts=m.data)"
+        remedy = "pass .toarray(); for a large table: m = x.tocoo(); from_cells(m.row, m.col, counts=m.data)"
         raise ValueError(f"{name}: expected a dense array; got a {type(x).__name__} of SciPy ({remedy})")
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
@@ -76,7 +76,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers")
     if x.dtype == torch.uint64:
         x = x.view(torch.int64)
         if (x < 0).any():
-            raise ValueError(f"{name}: expected numbers below 2**63; got one that is not")
+            raise ValueError(f"{name}: expected numbers below 2**63; got a larger one")
     if x.is_floating_point() and x.element_size() < 2:
         x = x.float()  # torch compares no 8-bit floats
     return x.to(WIDER.get(x.dtype, x.dtype))
@@ -116,7 +116,7 @@ def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:
         if not 0 <= low <= high < math.inf:
             at = first_position(~((p >= 0) & (p < torch.inf)))
             value = p[at].item()
-            remedy = "of logits, take softmax(-1)" if value == value else "leave such items out"
+            remedy = "for logits: softmax(-1)" if value == value else "leave such items out"
             got = f"{value} at position {format_position(at)} ({remedy})"
             raise ValueError(f"{name}: expected probabilities; got {got}")
     return p

@@ -210,7 +210,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
         value = x[at].item()
         got = f"{value} at position {format_position(at)}"
         if abs(value) < math.inf and value == int(value):
-            expected = f"whole numbers below {apart:.0f}, which floats of this type tell apart"
+            expected = f"whole numbers below {apart:.0f}, the exact range of this float type"
             raise ValueError(f"{name}: expected {expected}; got {got} (pass integers or text)")
         raise ValueError(f"{name}: expected whole numbers; got {got}{_NO_LABELS}")
     lowest = float(x.masked_fill(~whole, torch.inf).amin())  # an existing label does not widen the range

@@ -25,7 +25,7 @@ def find_groups(
     found = _group_of(own, groups, batch_shape, size)
     found = found if own.missing is None else found.masked_fill(own.missing, -1)
     if not gaps and bool((found < 0).any()):
-        got = f"one that is not, at position {format_position(first_position(found < 0))}"
+        got = f"another label at position {format_position(first_position(found < 0))}"
         expected = "labels of the tables' clusters"
         raise ValueError(f"labels_pred: expected {expected}; got {got} (fill= gives such items one label)")
     return found
@@ -109,8 +109,8 @@ def names_of_groups(
     elif keeps:
         clash = set(clusters[(partner < 0) & filled].tolist()) & set(classes.tolist())
         if clash:
-            got = f"the cluster {min(clash)!r} without a class"
-            raise ValueError(f"unmatched: expected clusters that have no class's label to keep theirs; got {got}")
+            expected = "clusters without a class to have labels that no class has"
+            raise ValueError(f"unmatched: expected {expected}; got {min(clash)!r} as both (unmatched='new', fill=)")
         names[alone] = clusters[alone]
     else:
         names[alone] = new_labels(classes, len(alone))

@@ -93,7 +93,7 @@ def check_indexes(indexes: Iterable[tuple[str, Any]], n: int) -> None:
             if not (counts_up(index) or counts_up(reference)):
                 raise ValueError(f"{expected}; got other labels ({remedy})")
             if alike and bool(index.isin(reference).any()):
-                warn(f"{name}: an index 0..N-1 goes by position, though that of {first} has some of it ({remedy})")
+                warn(f"{name}: an index 0..N-1 goes by position, though {first} has some of its labels ({remedy})")
         known.append((name, index))
 
 
@@ -120,9 +120,9 @@ def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> A
     if not isinstance(x, Mapping):
         return x
     if labels is None:
-        raise ValueError(f"{name}: expected {each}, in a list as there are no labels; got values by label")
+        raise ValueError(f"{name}: expected {each} in a list, as there are no labels; got values by label")
     if missing := [label for label in labels if label not in x]:
-        raise ValueError(f"{name}: expected {each}; got none for {missing[0]!r} (a list is taken by position)")
+        raise ValueError(f"{name}: expected {each}; got none for {missing[0]!r} (a list goes by position)")
     return [x[label] for label in labels]
 
 
@@ -130,5 +130,5 @@ def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ..
     """The names of the clusterings of a batch; raise where both sides have the same ones in another order."""
     given = [source.names for source in (pred, true) if source.names is not None]
     if len(given) == 2 and given[0] != given[1] and len(given[0]) > 1 and set(given[0]) == set(given[1]):
-        raise ValueError("labels_pred: expected the names of labels_true; got the same names in another order")
+        raise ValueError("labels_pred: expected the names of labels_true in their order; got another order")
     return next((names for names in given if batch_shape == (len(names),)), None)

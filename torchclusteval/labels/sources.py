@@ -67,8 +67,8 @@ def read_labels(labels: Any, name: str) -> LabelSource:
         return _from_array(labels, name)
     if isinstance(labels, Mapping):
         if any(isinstance(run, (int, str, np.generic)) for run in labels.values()):
-            remedy = "of the same items on both sides: [labels[x] for x in items], as from node to community"
-            raise ValueError(f"{name}: expected clusterings by name; got a label by item (list the labels {remedy})")
+            remedy = "pass [labels[x] for x in items], with one list of items for both sides"
+            raise ValueError(f"{name}: expected clusterings by name; got labels by item ({remedy})")
         return _join([read_labels(run, f"{name}[{key!r}]") for key, run in labels.items()], tuple(labels), name)
     pandas = _pandas_of(labels)
     if pandas is not None:

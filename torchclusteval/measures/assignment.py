@@ -47,7 +47,7 @@ def max_assignment(counts: Tensor) -> Tensor:
     if counts.dim() == 2 and counts.is_cpu and not counts.is_floating_point():  # in the fewest calls
         weights = counts.numpy()
         costs, solve = costs_of(weights)
-        return torch.from_numpy(np.asarray(weights[solve(costs)].sum()))
+        return torch.from_numpy(np.asarray(np.add.reduce(weights[solve(costs)])))
     tables = flatten_batch(counts)
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT
@@ -112,7 +112,7 @@ def costs_of(weights: Array) -> tuple[Array, Solver]:
     """Costs of tables, and a solver: from a table's costs, the rows (in order) and columns of a cheapest matching."""
     from scipy.optimize import linear_sum_assignment
 
-    if weights.dtype.kind == "f" or weights.sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
+    if weights.dtype.kind == "f" or np.add.reduce(weights, None, np.float64) < _EXACT_IN_FLOAT64:
         return np.negative(weights, dtype=np.float64, order="C"), linear_sum_assignment
     return -weights, _assign_whole_numbers
 

@@ -67,6 +67,8 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
     batch = class_sizes.shape[:-1]
     groups = class_sizes.shape[-1], cluster_sizes.shape[-1]
     if class_sizes.is_cpu and batch.numel() == 1 and 0 < min(groups) <= max(groups) <= FEW_GROUPS:
+        if not batch:
+            return _emi_of_small_table(class_sizes, cluster_sizes)
         return _emi_of_small_table(class_sizes.reshape(-1), cluster_sizes.reshape(-1)).reshape(batch)
     rows = class_sizes.long().reshape(batch.numel(), class_sizes.shape[-1])
     columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])

@@ -41,6 +41,12 @@ def majority_of_classes(tables: ContingencyTables) -> Tensor:
     return tables.max_by_class(lambda cell: cell.count).sum(-1)
 
 
+@launched
+def _largest_groups(tables: ContingencyTables) -> Tensor:
+    """Items of the largest class and of the largest cluster, added up."""
+    return largest(tables.class_sizes) + largest(tables.cluster_sizes)
+
+
 @cached_on_tables
 def _best_f(tables: ContingencyTables) -> Tensor:
     """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
@@ -175,7 +181,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     check_choice(norm, "norm", (None, "2n", "max"))
     distance = _outside(tables, majority_of_clusters(tables), majority_of_classes(tables))
     if norm == "max":
-        scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes)).double()
+        scale = (2 * tables.n_items - _largest_groups(tables)).double()  # what wraps comes back
     else:
         scale = 2 * tables._n_items_f64 if norm == "2n" else torch.ones_like(tables._n_items_f64)
     return ratio(distance, scale, tables, identical=0.0)
@@ -320,6 +326,7 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
 # r_i and c_j are the sizes of class i and cluster j; R and C are the numbers of classes and clusters.
 
 
+@cached_on_tables
 @cached_on_tables
 def _set_similarity(tables: ContingencyTables) -> Tensor:
     return largest_matching(tables, lambda cell: cell.n / larger(cell.r, cell.c_nonzero))

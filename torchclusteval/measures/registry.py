@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import lru_cache, partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_args
@@ -83,12 +83,14 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
     """
     if registry is MEASURES and (measures is None or isinstance(measures, str)):
         return _selected(measures).copy()
+    if registry is MEASURES and type(measures) is list and {*map(type, measures)} == {str}:
+        return _selected(tuple(measures)).copy()
     return _select(measures, registry)
 
 
-@cache
-def _selected(name: str | None) -> dict[Measure, bool]:
-    return _select(name, MEASURES)
+@lru_cache
+def _selected(measures: str | tuple[str, ...] | None) -> dict[Measure, bool]:
+    return _select(measures, MEASURES)
 
 
 def _select(measures: Selection, registry: Mapping[str, Measure]) -> dict[Measure, bool]:

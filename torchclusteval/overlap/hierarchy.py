@@ -64,7 +64,7 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
         top = max(path[0] for path in paths)
         heights = [1 - path[0] / top if top > 0 else 0.0 for path in paths]
     else:
-        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
+        raise ValueError("memberships: expected a result of from_hierarchy or from_linkage; got groups without levels")
     return torch.tensor(heights, dtype=torch.float64, device=memberships.device).mul(r).exp()
 
 
@@ -112,8 +112,8 @@ def dendrogram_purity(
     tree = _tree(Z)
     ids = read_integers(labels_true, "labels_true", resolve_device(device, {"labels_true": labels_true})).values
     if not ids.ndim or ids.shape[-1] != len(tree.leaves):
-        got = f"labels of shape {tuple(ids.shape)}"
-        raise ValueError(f"labels_true: expected (*batch, {len(tree.leaves)}), as Z has these items; got {got}")
+        expected = f"shape (*batch, {len(tree.leaves)}), a label for each item of Z"
+        raise ValueError(f"labels_true: expected {expected}; got shape {tuple(ids.shape)}")
     n = ids.shape[-1]
     leaves, borders, low, middle, high = (
         torch.from_numpy(x).to(ids.device) for x in (tree.leaves, tree.borders, tree.low, tree.middle, tree.high)

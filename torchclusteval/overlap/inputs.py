@@ -173,7 +173,7 @@ def check_linkage(matrix: Any, name: str = "Z") -> np.ndarray:
     if bad.any():
         row = int(bad.argmax())
         got = f"{merges[row, :3].tolist()} in row {row}"
-        raise ValueError(f"{name}: expected two clusters from before and a height of at least 0 in each row; got {got}")
+        raise ValueError(f"{name}: expected two earlier clusters and a height of at least 0 in each row; got {got}")
     clusters, counts = np.unique(pairs, return_counts=True)
     if (counts > 1).any():
         raise ValueError(f"{name}: expected each cluster merged once; got {clusters[counts > 1][0]:.0f} again")
@@ -188,7 +188,7 @@ def check_heights(heights: Iterable[float] | float) -> list[float]:
     wrong = [height for height in listed if not is_number(height) or height != height]
     if wrong or not listed or len(set(listed)) < len(listed):
         got = brief(wrong[0] if wrong else listed)
-        raise ValueError(f"heights: expected at least one height, all numbers and each once; got {got}")
+        raise ValueError(f"heights: expected one or more different numbers; got {got}")
     return [float(height) for height in listed]
 
 

@@ -89,7 +89,7 @@ def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | No
         raise ValueError(f"names: expected a list of names; got {brief(given)}")
     listed = [str(x) for x in given]
     if len(listed) != count:
-        raise ValueError(f"names: expected {count}; got {len(listed)}")
+        raise ValueError(f"names: expected {count} names; got {len(listed)}")
     return listed
 
 

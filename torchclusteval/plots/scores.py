@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_NAMES = 60  # beyond so many clusterings, ranks replace names
 _NAMED_BEST = 5
 _STABLE, _DOUBTFUL = 0.75, 0.6  # Hennig's bounds of the mean Jaccard index
-PERMUTED = "95 % of permutations beside it"
+PERMUTED = "the middle 95 % of permutations"
 
 
 class Series(NamedTuple):

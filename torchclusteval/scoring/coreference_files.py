@@ -72,14 +72,14 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
         where = f"{path}: line {number}: "
         if line.startswith("#begin document"):
             if document is not None:
-                raise ValueError(f"{where}expected #end document before the next one; got {brief(line)}")
+                raise ValueError(f"{where}expected #end document before the next document; got {brief(line)}")
             name = " ".join(line.split()[2:])
             if not name or name in documents:
-                raise ValueError(f"{where}expected the name of another document; got {brief(name)}")
+                raise ValueError(f"{where}expected a new document name; got {brief(name)}")
             document = _Document(name, str(path))
         elif line.startswith("#end document"):
             if document is None:
-                raise ValueError(f"{where}expected #begin document before; got {brief(line)}")
+                raise ValueError(f"{where}expected #begin document before this line; got {brief(line)}")
             documents[document.name] = ReadDocument(document.entities(on_duplicate), document.n_tokens)
             document = None
         elif line and not line.startswith("#"):

@@ -70,7 +70,7 @@ def evaluate_sums(class_sizes: Any, cluster_sizes: Any, sums: Mapping[str, Any],
         sides = [x.double() for x in sides]
     n, other = (x.sum() for x in sides)
     if abs(float(n) - float(other)) > 1e-9 * float(n):
-        raise ValueError(f"class_sizes, cluster_sizes: expected sides of the same items; got sums {n} and {other}")
+        raise ValueError(f"class_sizes, cluster_sizes: expected equal sums, of the same items; got {n} and {other}")
     given = {name: 0 if x is None and not n else _number(x, name) for name, x in sums.items()}  # NULL of no cells
     none = torch.zeros(0, dtype=torch.int64)
     cells = SpreadCells(torch.Size(), (len(sides[0]), len(sides[1])), none, none, none, none.to(n.dtype))
@@ -140,7 +140,7 @@ def _check(given: Mapping[str, int | float], tables: ContingencyTables) -> None:
     for name, x in given.items():
         low, high = least.get(name, 0.0), most.get(name, 0.0)
         if not low - 1e-9 * n <= float(x) <= high + 1e-9 * max(high, n):
-            raise ValueError(f"sums[{name!r}]: expected {low:g} to {high:g}, as for cells of these sizes; got {x}")
+            raise ValueError(f"sums[{name!r}]: expected {low:g} to {high:g} for cells of these sizes; got {x}")
     shared = [whole - given[name] for name, whole in nats.items() if name in given]
     if len(shared) == 2 and abs(shared[0] - shared[1]) > _SAME * n:
         got = " and ".join(f"{x / n:.6g}" for x in shared)

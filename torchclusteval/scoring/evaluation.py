@@ -1,6 +1,6 @@
 """Score tables: evaluation, compiled evaluation, and the pooled scores of groups of items."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
@@ -105,7 +105,7 @@ def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None)
         return chosen
     check_zero_division(zero_division)
     if not any(measure.zero_division for measure in chosen):
-        expected = "None, as no measure that is asked for has this option"
+        expected = "None, as none of the measures has this option"
         raise ValueError(f"zero_division: expected {expected}; got {brief(zero_division)}")
     return {_with(x, zero_division) if x.zero_division else x: named for x, named in chosen.items()}
 
@@ -123,16 +123,18 @@ def split_applicable(
     With ``common_only``, measures of items that only one side groups do not apply where there are such items.
     """
     check_tables(tables)
+    if tables.is_integer and tables.layout == "dense" and not (common_only and tables.has_unmatched):  # all of them
+        return list(chosen), {}
     kept: list[Measure] = []
     skipped: dict[str, str] = {}
     for measure, named in chosen.items():
         reason = _reason_not_applicable(measure, tables, named)
         if common_only and measure.one_sided and tables.has_unmatched:
-            reason = "sees items that only one side groups, which are neither drawn nor permuted"
+            reason = "counts items with a group on one side only, and these are neither drawn nor permuted"
         if reason is None:
             kept.append(measure)
         elif named:
-            raise ValueError(f"measures: expected measures that apply; got {measure.name!r}, which {reason}")
+            raise ValueError(f"measures: expected applicable measures; got {measure.name!r}, which {reason}")
         else:
             skipped[measure.name] = reason
     return kept, skipped
@@ -223,33 +225,36 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
-    functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
-
     def values(part: ContingencyTables) -> list[Tensor]:
-        if len(measures) > _FEW_MEASURES:
-            part._sum_at_once()
+        if not part.batch_shape:
+            part._sum_at_once(only_pairs=len(measures) <= _FEW_MEASURES)
+            return list(_values_of(measures, part))
         for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
             term(part)
-        return in_chunks(part, functions, chunk_size)
+        return in_chunks(part, partial(_values_of, measures), chunk_size)
 
     return by_size(tables, values)
 
 
+def _values_of(measures: Sequence[Measure], tables: ContingencyTables) -> Iterator[Tensor]:
+    shape = tables.batch_shape
+    for measure in measures:
+        yield value_of(measure, shape, tables)
+
+
 def in_chunks(
-    tables: ContingencyTables, functions: Sequence[Callable[[ContingencyTables], Tensor]], chunk_size: int | None = None
+    tables: ContingencyTables, values_of: Callable[[ContingencyTables], Iterable[Tensor]], chunk_size: int | None = None
 ) -> list[Tensor]:
-    """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
+    """The values ``(*batch, ...)`` that a function has for tables, for a bounded number of tables at a time."""
     shape = tables.batch_shape
     size = shape.numel()
     step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
-    if not shape or step >= size:
-        return [function(tables) for function in functions]
+    if step >= size:
+        return list(values_of(tables))
     values = list[Tensor]()
     for start in range(0, size, step):
         stop = min(size, start + step)
-        chunk = tables._narrow(start, stop - start)
-        for number, function in enumerate(functions):
-            value = function(chunk)
+        for number, value in enumerate(values_of(tables._narrow(start, stop - start))):
             if start == 0:
                 values.append(value.new_empty(size, *value.shape[1:]))
             values[number][start:stop] = value  # keeping small tensors would fragment the freed memory
@@ -269,7 +274,7 @@ def _chunk_cells(device: torch.device) -> int:
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
     """The value of a measure, ``shape`` float64, or an error that names the measure if the shape differs."""
     value = measure.value(*arguments)
-    if not isinstance(value, Tensor) or value.shape != shape:
+    if not (type(value) is Tensor or isinstance(value, Tensor)) or value.shape != shape:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
     return value if value.dtype == torch.float64 else value.double()
@@ -386,7 +391,7 @@ def pool(
 def check_are_groups(tables: ContingencyTables) -> None:
     """Raise for a single table, and for tables of several clusterings of the same items where labels show it."""
     if not tables.batch_shape:
-        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
+        expected = "expected a batch, a table for each group (from_labels(..., by=ids))"
         raise ValueError(f"tables: {expected}; got a single table")
     classes = None if tables.groups is not None or tables.batch_shape[-1] < 2 else tables.classes
     if classes is None or classes.ndim > 1:
@@ -431,12 +436,15 @@ class SumsOfGroups:
 def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: float | None) -> SumsOfGroups:
     functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
 
+    def sums_of(part: ContingencyTables) -> Iterator[Tensor]:
+        return (function(part) for function in functions)
+
     def facts(part: ContingencyTables) -> list[Tensor]:
         if measures[0].one_sided:
             return [identical(part), true_items(part) + pred_items(part)]
         return [part.identical, part.n_items]
 
-    *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
+    *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, sums_of), *facts(part)])
     return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items, zero_division)
 
 
@@ -448,6 +456,6 @@ def _with_parts(
     for measure in others:
         if chosen[measure]:
             got = f"{measure.name!r}, whose groups can only be averaged (evaluate(..., by=ids).macro() or macro=True)"
-            raise ValueError(f"measures: expected measures that sums over groups define; got {got}")
+            raise ValueError(f"measures: expected measures defined by sums over groups; got {got}")
     left_out = {measure.name: "is not defined by sums over groups" for measure in others}
     return [measure for measure in kept if measure.parts is not None], skipped | left_out

@@ -269,7 +269,7 @@ def names_of_columns(source: ContingencyTables, class_of_cluster: Tensor, unmatc
     if fill is not None and classes.dtype.kind != "O":
         limits = np.iinfo(classes.dtype)
         if not isinstance(fill, (int, np.integer)) or not limits.min <= fill <= limits.max:
-            raise ValueError(f"fill: expected a whole number, as the classes are, of their range; got {brief(fill)}")
+            raise ValueError(f"fill: expected a whole number in the range of the classes' type; got {brief(fill)}")
     by_table = [
         np.broadcast_to(x, (*source.batch_shape, x.shape[-1])).reshape(size, x.shape[-1]) for x in (classes, clusters)
     ]
@@ -441,8 +441,8 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
 def _check_match(tables: ContingencyTables, match: Matching) -> None:
     check_matching(match)
     if tables.shape != match.source.shape:
-        expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
-        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) is theirs)")
+        expected = f"tables of the matched shape {tuple(match.source.shape)}"
+        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) matches these)")
     for side in ("classes", "clusters"):
         here, there = getattr(tables, side), getattr(match.source, side)
         if here is there or here is None or there is None:
@@ -518,7 +518,7 @@ def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, 
         wanted = _listed(classes, name)
         of_booleans = isinstance(tables.classes, Tensor) and tables.classes.dtype == torch.bool
         if not of_booleans and any(isinstance(x, bool) for x in wanted):
-            raise ValueError(f"groups[{name!r}]: expected labels of classes; got booleans (of a mask: mask.nonzero())")
+            raise ValueError(f"groups[{name!r}]: expected labels of classes; got booleans (for a mask: mask.nonzero())")
         strings = names.dtype.kind == "O"
         for label in wanted:
             if isinstance(label, str) != strings:

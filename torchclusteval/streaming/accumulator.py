@@ -431,7 +431,7 @@ class ContingencyAccumulator:
         names, reduced, its = (parts.pop(name, None) for name in ("names", "reduced", "settings"))
         name = _differing(own, its or own)
         if name is not None:
-            raise ValueError(f"state: expected that of an accumulator with {name}={own[name]!r}; got {its[name]!r}")
+            raise ValueError(f"state: expected one of an accumulator with {name}={own[name]!r}; got {its[name]!r}")
         if names is not None and self.batch_shape != (len(names),):
             raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
         groups = "groups" in parts
@@ -591,7 +591,7 @@ def evaluate_stream(
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
     for name in ("by", "mask", "weights"):
         if name in options:
-            raise ValueError(f"{name}: expected in the chunks, as mappings of labels_true, labels_pred and {name}")
+            raise ValueError(f"{name}: expected in the chunks, as mappings with labels_true, labels_pred and {name}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     came = False
     with nullcontext() if group is None else raised_together(group):
@@ -611,7 +611,7 @@ def evaluate_stream(
     elif len(group_ranks() or ()) > 1:
         warn("chunks: only those of this process are scored (pass group=torch.distributed.group.WORLD for all)")
     if not came:
-        warn("chunks: none came, so these are the scores of no items (an iterator is read only once)")
+        warn("chunks: none came, so no item is scored (an iterator gives its chunks only once)")
     scores = evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
     return replace(scores, labelled=accumulator._options.of_partitions)
 

@@ -175,8 +175,8 @@ def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
     names = [name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name)]
     if names:
         raise ValueError(
-            f"output: expected to go on with the unfinished run in {folder}; got other {', '.join(sorted(names))}. "
-            "Repeat its settings, choose another output, or delete that folder"
+            f"output: expected the settings of the unfinished run in {folder}; got other {', '.join(sorted(names))} "
+            "(repeat its settings, choose another output, or delete that folder)"
         )
     return folder
 

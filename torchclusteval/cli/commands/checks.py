@@ -44,7 +44,7 @@ def check_seed(arguments: argparse.Namespace) -> None:
 def check_unit(arguments: argparse.Namespace) -> None:
     """Raise for a unit of draws where groups are drawn."""
     if arguments.resample is not None:
-        raise ValueError(f"--resamples: expected a number of draws, as groups are drawn; got {arguments.resample}")
+        raise ValueError(f"--resamples: expected a number, as groups are drawn; got {arguments.resample}")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:
@@ -56,8 +56,8 @@ def check_printing(arguments: argparse.Namespace) -> None:
     by_suffix = None if path is None else _FORMATS.get(Path(path).suffix.lower())
     if by_suffix and asked not in (None, by_suffix):
         fitting = [suffix for suffix, name in _FORMATS.items() if name == asked]
-        expected = " or ".join([*(f"that ends in {suffix}" for suffix in fitting), "of another suffix"])
-        raise ValueError(f"--output: expected a file {expected} for --format {asked}; got {path}")
+        expected = " or ".join([*fitting, "an unknown suffix"])
+        raise ValueError(f"--output: expected a file with {expected} for --format {asked}; got {path}")
     check_output(arguments, path)
     if path is not None and path.lower().endswith(_OF_OTHERS):
         raise ValueError(f"--output: expected a file of text, such as one that ends in .csv; got {path}")
@@ -68,7 +68,7 @@ def check_output(arguments: argparse.Namespace, path: str | None, suffixes: Sequ
     """Raise early for an ``--output`` that cannot be written, or that is one of the inputs."""
     if path is None:
         if arguments.overwrite:
-            raise ValueError("--overwrite: expected --output too, whose file it replaces")
+            raise ValueError("--overwrite: expected --output too, the file to replace; got none")
         return
     if suffixes and not path.lower().endswith(tuple(suffixes)):
         raise ValueError(f"--output: expected a file that ends in {' or '.join(suffixes)}; got {path}")
@@ -76,7 +76,7 @@ def check_output(arguments: argparse.Namespace, path: str | None, suffixes: Sequ
         if not arguments.overwrite:
             raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
         if any(os.path.isfile(file) and os.path.samefile(file, path) for file in arguments.files):
-            raise ValueError(f"--output: expected another file than those that are read; got {path}")
+            raise ValueError(f"--output: expected a file other than the inputs; got {path}")
     _check_folder("--output", path)
 
 
@@ -93,9 +93,9 @@ def check_plot(path: str | None) -> None:
 def _check_folder(option: str, path: str) -> None:
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
+        raise ValueError(f"{option}: expected a file in an existing folder; got {path}")
     if Path(path).is_dir() or not os.access(folder, os.W_OK):
-        got = "a folder" if Path(path).is_dir() else "one in a folder where nothing can be written"
+        got = "a folder" if Path(path).is_dir() else "one in a folder without the right to write"
         raise ValueError(f"{option}: expected the name of a file to write; got {path}, {got}")
 
 
@@ -115,6 +115,6 @@ def note_low_coverage(coverage: np.ndarray, measures: Iterable[str]) -> None:
     if least < _FEW and seen:
         share = f"{100 * least:.3g} % of the items are scored"
         print_note(
-            f"note: {share}; {seen[0]} and the like ignore the other items of a cluster, so they are too high if these "
-            "have a class that is not known (for a sample of classes: torchclusteval estimate)"
+            f"note: {share}; {seen[0]} and similar measures ignore the other items of a cluster, so they are too high "
+            "if those have unknown classes (for a sample of classes: torchclusteval estimate)"
         )

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> str:
     held, _ = hold_columns(asked, {"--reference": arguments.reference})
     held = list(dict.fromkeys(held))  # --columns may name the reference too, which is no run of its own
     if len(held) < 2:
-        raise ValueError("clusterings: expected a column besides that of --reference; got none")
+        raise ValueError("clusterings: expected a column other than that of --reference; got none")
     if asked.spells_missing(asked.noise_label):  # missing labels are of items that a run lacks
         asked = replace(asked, noise_label=None)
     given = given_labels(asked, held)

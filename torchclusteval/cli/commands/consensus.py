@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
     agreement = found.agreement.numpy()
     known = ~np.isnan(agreement)
     if not known.any():
-        raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
+        raise ValueError(f"{arguments.files[0]}: expected labels; got only missing ones and noise")
     words, places = Vocabulary(), np.full(len(agreement), -1)
     numbers = words.numbers_of(np.asarray(found.labels)[known].tolist())
     ordered, ranks = words.ranked()

@@ -143,14 +143,14 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
             there = shown([*open_tables(asked, {})[1]])
             raise ValueError(f"{option}: expected a column, as --truth CLASS --against CLUSTERING; got none of {there}")
     if arguments.macro and arguments.by is None:
-        raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
+        raise ValueError("--macro: expected --by COLUMN too, for the groups to average over; got none")
     held, _ = hold_columns(asked, {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against})
     truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
     reference, *others = held
     others = [one for one in others if one is not reference]
     if not others:
         got = "none (of one clustering: score --confidence-level 0.95)"
-        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got {got}")
+        raise ValueError(f"--against: expected a clustering other than {arguments.against!r}; got {got}")
     given = given_labels(asked, [reference, *others], truth)
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
     by, grouped = groups_of(groups, asked, len(truth))

@@ -61,7 +61,7 @@ def coverages(measures: Iterable[Measure], share: np.ndarray, *, noted: bool = T
         return {}
     if noted:
         names = ", ".join(measure.name for measure in partial)
-        print_note(f"note: {names}: of the mentions that key and response both have; see coverage (lea_f uses all)")
+        print_note(f"note: {names}: only mentions of both key and response count; see coverage (lea_f uses all)")
     return {x.name: {"coverage": share if x in partial else np.ones_like(share)} for x in measures}
 
 
@@ -79,9 +79,9 @@ def _check_documents(key: Documents, response: Documents, files: list[str]) -> N
         counts = key[name].n_tokens, response[name].n_tokens
         if counts[0] != counts[1]:
             got = f"{counts[0]} and {counts[1]}"
-            raise ValueError(f"{files[1]}: expected the tokens of {files[0]} in {name!r}, as many as there; got {got}")
+            raise ValueError(f"{files[1]}: expected as many tokens in {name!r} as in {files[0]}; got {got}")
     if not key.keys() & response.keys():
-        got = f"{next(iter(response))!r}, which is not there"
+        got = f"others, such as {next(iter(response))!r}"
         raise ValueError(f"{files[1]}: expected documents of {files[0]}; got {got}")
     for lacking, side, other in ((files[1], key, response), (files[0], response, key)):
         alone = [name for name in side if name not in other]
@@ -89,4 +89,4 @@ def _check_documents(key: Documents, response: Documents, files: list[str]) -> N
             listed = ", ".join(map(repr, alone[:_NAMED]))
             listed += f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
             which = f"{len(alone)} of {len(side)} documents"
-            print_note(f"note: {lacking} lacks {which}; they count as without mentions there: {listed}")
+            print_note(f"note: {lacking} lacks {which}, which count as empty there: {listed}")

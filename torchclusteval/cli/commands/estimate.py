@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> str:
     (truth, *held), _ = hold_columns(asked, {"--truth": arguments.truth, "--against": arguments.against})
     held = list(dict.fromkeys(held))
     if arguments.against is not None and len(held) < 2:
-        raise ValueError(f"--against: expected another clustering besides {arguments.against!r}; got none")
+        raise ValueError(f"--against: expected a clustering other than {arguments.against!r}; got none")
     without = 0 if truth.labels.missing is None else int(truth.labels.missing.sum())
     if without == len(truth):
         raise ValueError(f"--truth: expected a column with the labels of some items; {arguments.truth!r} has none")

@@ -31,7 +31,7 @@ def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure
     """The measure that a picture shows, and the clusterings in its order."""
     measure = scores.measures.get(sort or "") or leading(scores.measures.values(), "--plot")
     if measure.name != sort and len(scores) > 1:
-        print_note(f"note: the picture is by {measure.name}; --sort MEASURE takes another")
+        print_note(f"note: the picture shows {measure.name}; --sort MEASURE chooses another")
     return measure, best_first(scores.to_numpy()[measure.name], measure.better, top)
 
 

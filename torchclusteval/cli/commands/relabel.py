@@ -69,7 +69,7 @@ def _renamed(
     known = {*map(str, classes.tolist()), *([str(noise)] if has_noise else [])}
     if has_noise and len(known) == len(classes):
         got = f"{noise!r} in {title!r}"
-        raise ValueError(f"--noise-label: expected one that is no class's, as noise keeps its label; got {got}")
+        raise ValueError(f"--noise-label: expected a label that no class has, as noise keeps it; got {got}")
     alone = [x for x in labels if x not in matched and x != noise]
     names: dict[Label, Label] = {
         x: None if y == given.missing else y for x, y in ({x: x for x in labels} | matched).items()
@@ -77,8 +77,8 @@ def _renamed(
     if unmatched == "keep":
         clash = [x for x in alone if str(x) in known]
         if clash and fill is None:
-            got = f"the cluster {clash[0]!r} without a class (--unmatched new gives it a new one)"
-            expected = "expected clusters that have no class's label to keep theirs"
+            got = f"{clash[0]!r} as both (--unmatched new gives such clusters new labels)"
+            expected = "expected clusters without a class to have labels that no class has"
             raise ValueError(f"--unmatched: {title!r}: {expected}; got {got}")
         names |= dict.fromkeys(clash, fill)
     elif fill is not None:

@@ -66,12 +66,12 @@ def note_drawn(found: ResultsByMeasure[Any], top: int | None) -> None:
 
     ``top``: how many of the clusterings are shown.
     """
-    drawn = f"drawn: {found.settings['resampled']}; intervals are of {found.settings['population']}"
+    drawn = f"drawn: {found.settings['resampled']}; intervals hold for {found.settings['population']}"
     for note in (drawn, *found.notes):
         print_note(f"note: {note}")
     count = found.batch_shape[0]
     if found.notes and top is not None and top < count:
-        print_note(f"note: this is about all {count} clusterings, also those that --top leaves out")
+        print_note(f"note: this is about all {count} clusterings, with and without --top")
 
 
 def plot_scores(

@@ -105,11 +105,11 @@ def _check(arguments: argparse.Namespace) -> None:
     check_printing(arguments)
     check_seed(arguments)
     if arguments.picture == "chance" and arguments.resamples is None:
-        raise ValueError("--picture: expected --resamples R too, whose permutations chance shows; got none")
+        raise ValueError("--picture: expected --resamples R too, as chance shows the permutations; got none")
     if arguments.per == "group" and arguments.by is None:
-        raise ValueError("--per: expected --by COLUMN too, whose groups it shows; got group alone")
+        raise ValueError("--per: expected --by COLUMN too, for the groups to show; got group alone")
     if arguments.sort in MEANS and arguments.per != "class":
-        raise ValueError(f"--sort: expected --per class too, which computes {arguments.sort}; got it alone")
+        raise ValueError(f"--sort: expected --per class too, as it computes {arguments.sort}; got --sort alone")
 
 
 def _count(arguments: argparse.Namespace) -> _Task | None:

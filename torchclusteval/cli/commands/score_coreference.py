@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> str:
     for measure, named in select(names).items():
         if named and measure.parts is None:
             got = f"{measure.name!r} (difference --macro compares its means over documents)"
-            raise ValueError(f"--measures: expected measures that sums over documents define; got {got}")
+            raise ValueError(f"--measures: expected measures defined by sums over documents; got {got}")
     total, sums = pool(read.tables, names, **zero_is_zero(names))
     note_skipped(total.skipped)
     measures = list(total.measures.values())
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> str:
             drawn = options.resample_by(
                 group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
-        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['documents']}")
+        print_note(f"note: drawn: documents; intervals hold for {POPULATIONS['documents']}")
         for name, value in total.items():
             low, high, _ = drawn.interval(name, value, None)
             columns[name] |= {"low": low.numpy(), "high": high.numpy()}

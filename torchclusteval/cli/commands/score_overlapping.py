@@ -62,8 +62,8 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
             read.append(read_memberships(path, layout=layout, header=arguments.header))
         disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
         if disjoint is not None:
-            expected = f"expected items of {arguments.files[0]}, but no item is in both files"
-            raise ValueError(f"{path}: {expected}; {disjoint} (names are compared letter by letter)")
+            got = f"others, no item is in both: {disjoint.partition(': ')[2]} (names must agree in every letter)"
+            raise ValueError(f"{path}: expected items of {arguments.files[0]}; got {got}")
         _note_spellings(arguments.files[0], path, read[0].items or (), read[-1].items or ())
     return read
 
@@ -76,4 +76,4 @@ def _note_spellings(first: str, path: str, left: Collection[Hashable], right: Co
     )
     if twins := [(ours[number], theirs[number]) for number in ours if number in theirs]:
         example = f"{twins[0][0]!r} in {first} and {twins[0][1]!r} in {path}"
-        print_note(f"note: {len(twins)} items count twice, as names are compared letter by letter: {example}")
+        print_note(f"note: {len(twins)} items count twice, as their names differ: {example}")

@@ -29,7 +29,7 @@ class ArrowTable(Table):
         self._columns = names = set(schema.names)
         if len(names) < len(schema.names):
             doubled = next(name for name in schema.names if schema.names.count(name) > 1)
-            raise ValueError(f"{self.path}: header: expected different names; two columns are {doubled!r}")
+            raise ValueError(f"{self.path}: header: expected different names; got two columns {doubled!r}")
         self._ranges, known = dict[str, range](), index_columns(schema)
         self.levels = [self._level(i, level) if isinstance(level, dict) else level for i, level in enumerate(known)]
         self.is_range = len(self.levels) == len(self._ranges) == 1

@@ -144,8 +144,8 @@ def _check_names(names: Sequence[str], path: str, delimiter: str) -> None:
     for place, name in enumerate(names):
         if not name and place > 0:
             hint = " (several blanks in a row? tr -s ' ' makes them one)" if delimiter == " " else ""
-            raise ValueError(f"{path}: header: expected a name for every column; column {place + 1} has none{hint}")
+            raise ValueError(f"{path}: header: expected a name for every column; got none for column {place + 1}{hint}")
         if name in known:
             first = known[name] + 1
-            raise ValueError(f"{path}: header: expected different names; columns {first} and {place + 1} are {name!r}")
+            raise ValueError(f"{path}: header: expected different names; got {name!r} in columns {first}, {place + 1}")
         known[name] = place

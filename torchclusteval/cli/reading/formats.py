@@ -62,7 +62,7 @@ def _check_suffix(source: Source) -> None:
         print_note(f"note: {source.path}: is no {packing} file, although its name says so; it is read as it is")
     suffix = last if packing is None else inner
     if suffix in _BINARY:
-        raise ValueError(f"{source.path}: expected a .{suffix} file, as its name says; it is another, or damaged")
+        raise ValueError(f"{source.path}: expected a .{suffix} file, as its name says; got another or a damaged one")
 
 
 def _text_table(source: Source, head: bytes, complete: bool, asked: Selection, is_table: bool) -> Table:
@@ -135,7 +135,7 @@ def _parts(path: str, asked: Selection) -> Table:
     files = [os.path.join(path, name) for name in in_natural_order(names)]
     files, folders = [file for file in files if os.path.isfile(file)], [x for x in files if os.path.isdir(x)]
     if files and folders:
-        raise ValueError(f"{path}: expected a directory of files; got one with {folders[0]}, a directory, too")
+        raise ValueError(f"{path}: expected a directory of files alone; got one with the directory {folders[0]}")
     if not files:
-        raise ValueError(f"{path}: expected a file, or a directory of files of labels; got one without files")
+        raise ValueError(f"{path}: expected a file or a directory with files of labels; got a directory without files")
     return PartsTable(path, [open_table(file, asked, is_table=True) for file in files])

@@ -96,9 +96,9 @@ def open_tables(
     single, ids = len(asked.files) == 1, asked.id_column
     tables = [open_table(path, asked, is_table=single) for path in asked.files]
     for flag in [flag for flag, name in named.items() if name == ids]:
-        raise ValueError(f"--id: expected another column than that of {flag}; got {ids!r} for both")
+        raise ValueError(f"--id: expected a column other than that of {flag}; got {ids!r} for both")
     if single and asked.join != "names":
-        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
+        raise ValueError(f"--join: expected several files to join; got {asked.files[0]} alone")
     if ids is None and not single and asked.join != "position" and not (truths and tables[0].row_names is None):
         _take_ids(tables, asked, named)
     columns = _columns(tables, truths)
@@ -263,7 +263,7 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
             raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
     shared = [key for key in ours if all(key in part for part in keys.values())]
     if not shared:
-        raise ValueError(f"{first}: expected names of rows that all files have; got none")
+        raise ValueError(f"{first}: expected names of rows that are in all files; got none")
     # Files without names go by the position of the first one's.
     return [np.array([keys.get(place, ours)[key] for key in shared]) for place in range(len(tables))]
 

@@ -51,7 +51,7 @@ def pick(known: Mapping[str, str], default: Sequence[str], columns: Sequence[str
     excluded = set(_match(known, exclude, "--exclude"))
     kept = [name for name in chosen if name not in excluded]
     if not kept:
-        others = " besides " + shown(named) if (named := [name for name in known if name not in default]) else ""
+        others = " other than " + shown(named) if (named := [name for name in known if name not in default]) else ""
         raise ValueError(f"clusterings: expected at least one column{others}; got none")
     return kept
 

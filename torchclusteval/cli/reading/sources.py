@@ -155,8 +155,8 @@ class Rows:
             raise self._fault(data, data.index(b"\0"), "text", "another binary file")
         if not data.isascii():
             if (at := data.find(b"\xef\xbb\xbf")) >= 0:
-                got = "a byte order mark (were files put together? remove it)"
-                raise self._fault(data, at, "one at the start of the file only", got)
+                got = "another (were files put together? remove it)"
+                raise self._fault(data, at, "a byte order mark at the start of the file only", got)
             try:
                 data.decode()
             except UnicodeDecodeError as error:
