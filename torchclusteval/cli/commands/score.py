@@ -235,7 +235,7 @@ def _draw(
     matching = match(table)
     note_ties([name], [bool(matching.unique)])
     if arguments.picture == "flow":
-        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+        save_picture(arguments.plot, plots.plot_flow, table, (task.truth, name))
     else:
         show = "share" if arguments.picture == "share" else "count"
-        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)
+        save_picture(arguments.plot, plots.plot_table, table, matching, show=show, name=name)
