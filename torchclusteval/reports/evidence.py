@@ -180,8 +180,9 @@ def _resampled(
     steps: Steps,
 ) -> dict[str, Any]:
     """Intervals and differences by one unit of draws: classes, if they are the default for any."""
-    ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
-    found = dict[str, Any]()
+    others, level, found = order[1:MAX_COMPARED], options.confidence_level, dict[str, Any]()
+    ranked = tables[order[:MAX_RANKED]]._replace(names=tuple(labels.names[i] for i in order[:MAX_RANKED]))
+    named = {labels.names[i]: labels.codes[i] for i in others}  # so that notes name them
     for unit in (options.resample, "classes"):
         of_intervals, of_differences = steps.step(50), steps.step(30)
         found["intervals"] = bootstrap(
@@ -191,7 +192,7 @@ def _resampled(
             compared = paired_bootstrap(
                 labels.true,
                 labels.codes[order[0]],
-                labels.codes[others],
+                named if len(named) == len(others) else labels.codes[others],
                 [lead],
                 max(options.n_resamples, needed(len(others), 1 - level)),
                 level,
