@@ -1,5 +1,6 @@
 """What a report shows, computed from labels as codes."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.warn import warn
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
@@ -176,28 +178,33 @@ def _resampled(
     same: Tensor,
 ) -> dict[str, Any]:
     """Intervals and differences by one unit of draws: classes, if they are the default for any."""
-    ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
+    others, level = order[1:MAX_COMPARED], options.confidence_level
+    ranked = tables[order[:MAX_RANKED]]._replace(names=tuple(labels.names[i] for i in order[:MAX_RANKED]))
     found = dict[str, Any]()
     for unit in (options.resample, "classes"):
-        found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=rng, resample=unit)
-        if others:
-            compared = paired_bootstrap(
-                labels.true,
-                labels.codes[order[0]],
-                labels.codes[others],
-                [lead],
-                max(options.n_resamples, needed(len(others), 1 - level)),
-                level,
-                rng=rng,
-                resample=unit,
-                keep_resamples=True,
-                mask=labels.scored(order[0]) & labels.scored(others),
-                item_dims=1,
-            )
-            compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
-            found["differences"] = with_intervals(compared, lead, first, same)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=rng, resample=unit)
+            if others:
+                compared = paired_bootstrap(
+                    labels.true,
+                    labels.codes[order[0]],
+                    labels.codes[others],
+                    [lead],
+                    max(options.n_resamples, needed(len(others), 1 - level)),
+                    level,
+                    rng=rng,
+                    resample=unit,
+                    keep_resamples=True,
+                    mask=labels.scored(order[0]) & labels.scored(others),
+                    item_dims=1,
+                )
+                compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
+                found["differences"] = with_intervals(compared, lead, first, same)
         if {x.settings["resampled"] for x in found.values()} in ({"items"}, {"classes"}):
             break
+    for message in dict.fromkeys(str(x.message) for x in said):  # once, and of the unit that is shown
+        warn(message)
     return found
 
 
