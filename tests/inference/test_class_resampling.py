@@ -151,9 +151,7 @@ def test_copies_are_the_cause_in_small_clusters() -> None:
     for size in (200, 7):
         true = np.repeat(np.arange(size), 2)
         tables = tce.ContingencyTables.from_labels(true, np.random.default_rng(0).permutation(true))
-        with pytest.warns(
-            UserWarning, match=r"adjusted_rand: an item drawn twice agrees .*more items; resample='classes'"
-        ):
+        with pytest.warns(UserWarning, match=r"adjusted_rand: an item drawn .*more items; resample='classes'"):
             found = tce.bootstrap(tables, ["ari"], 200, rng=0, resample="items" if size == 200 else None)["ari"]
         assert math.isnan(float(found.low)) == (size == 7)
 
