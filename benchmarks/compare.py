@@ -5,7 +5,7 @@
 
 The time is from labels in the form that a library takes, which are made before, to values: one call of ``evaluate``
 with 23 measures for all clusterings, and one with the measures that a peer has, against the peer's functions in a loop
-over them, each beside the other, so that a busy moment hits both. A difference of answers stops the run. Everything
+over them, each next to the other, so that a busy moment hits both. A difference of answers stops the run. Everything
 runs on one thread; figures are medians of CPU seconds. A peer is timed on the first clusterings only where all of them
 would take long (``timed_on``), and its time scaled up; shapes that it cannot do are named with the reason.
 """

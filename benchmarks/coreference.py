@@ -1,4 +1,4 @@
-"""All measures of coreference over documents, beside the formulas of the field's scorers as plain Python.
+"""All measures of coreference over documents, next to the formulas of the field's scorers as plain Python.
 
 python benchmarks/coreference.py            # a minute; writes results/
 python benchmarks/coreference.py --small    # a few seconds, to see that it works

@@ -1,4 +1,4 @@
-"""How fast is the package on a device, as a share of what the device can do, and beside torchmetrics on it."""
+"""How fast is the package on a device, as a share of what the device can do, and next to torchmetrics on it."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Time of scoring groups of items: documents whose labels are flat, in any order, beside scikit-learn in a loop.
+"""Time of scoring groups of items: documents whose labels are flat, in any order, next to scikit-learn in a loop.
 
 python benchmarks/groups.py            # a minute; writes results/
 python benchmarks/groups.py --small    # a few seconds, to see that it works

@@ -1,4 +1,4 @@
-"""The largest sizes that the package promises, with the memory they may take beside the labels.
+"""The largest sizes that the package promises, with the memory they may take on top of the labels.
 
 python benchmarks/limits.py            # some minutes, 6 GB; writes results/
 python benchmarks/limits.py --small    # a few seconds, to see that it works
@@ -45,7 +45,7 @@ def main() -> int:
     shown = [
         (r["case"], timing.seconds(r["seconds"]), f"{r['peak_mb']:.0f} MB", f"{r['allowed_mb']:.0f} MB") for r in rows
     ]
-    print(timing.table(("case", "time", "peak beside the labels", "allowed"), shown))
+    print(timing.table(("case", "time", "peak on top of the labels", "allowed"), shown))
     default = timing.RESULTS / f"limits_{datetime.date.today()}.json"
     timing.save(options.output or default, {"environment": timing.environment(), "rows": rows})
     broken = [row["case"] for row in rows if row["peak_mb"] > row["allowed_mb"]]

@@ -4,7 +4,7 @@
     python benchmarks/matching.py --small    # a few seconds, to see that it works
     python benchmarks/matching.py --only dense,sparse,runs
 
-One thread, CPU seconds. The baselines run beside: SciPy's solver in a loop, SciPy's sparse solver on a whole table,
+One thread, CPU seconds. The baselines run next to it: SciPy's solver in a loop, SciPy's sparse solver on a whole table,
 counting the tables. Totals are compared first.
 """
 

@@ -1,4 +1,4 @@
-"""Files of labels at the command line beside pyarrow alone, groups of items, and text labels beside pandas.
+"""Files of labels at the command line next to pyarrow alone, groups of items, and text labels next to pandas.
 
 python benchmarks/reading.py            # two minutes, 2 GB of memory and 0.4 GB of files; writes results/
 python benchmarks/reading.py --small    # a few seconds, to see that it works
@@ -124,7 +124,7 @@ def write_groups(path: Path, lines: int) -> dict[str, set[str]]:
 
 
 def groups_row(path: Path, lines: int, repeats: int) -> dict[str, Any]:
-    """Beside a plain loop over the lines, which only makes a dictionary."""
+    """Next to a plain loop over the lines, which only makes a dictionary."""
     expected = write_groups(path, lines)
     made = tce.overlap.read_memberships(path, layout="item-group")
     items, labels = made.items or (), made.group_labels or ()
@@ -145,7 +145,7 @@ def groups_row(path: Path, lines: int, repeats: int) -> dict[str, Any]:
 
 
 def text_rows(n: int, repeats: int) -> list[dict[str, Any]]:
-    """Labels of text beside ``pandas.factorize``, and codes with names beside whole numbers."""
+    """Labels of text next to ``pandas.factorize``, and codes with names next to whole numbers."""
     import pandas
     import pyarrow
 

@@ -1,4 +1,4 @@
-"""How the time grows with the number of clusterings, items and groups, beside scikit-learn and genieclust.
+"""How the time grows with the number of clusterings, items and groups, next to scikit-learn and genieclust.
 
     python benchmarks/scaling.py            # about five minutes, 4 GB; writes and draws into results/
     python benchmarks/scaling.py --small    # a few seconds, to see that it works
@@ -202,7 +202,7 @@ def note(axes: Any, text: str, x: float, y: float, color: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--small", action="store_true", help="smallest sizes, one repeat")
-    parser.add_argument("--output", type=Path, help="results file (default: results/scaling_DATE.json); PNG beside it")
+    parser.add_argument("--output", type=Path, help="results file (default: results/scaling_DATE.json); PNG next to it")
     options = parser.parse_args()
     timing.one_thread()
     peers = [peer for peer in COMPARED if peer.present]

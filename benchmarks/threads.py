@@ -5,7 +5,7 @@
     python benchmarks/threads.py --old CHECKOUT     # another state of the code, in turn with this one
 
 Each state of the code runs in processes of its own, with one thread and with two, in turn; the answers of all of them
-are compared, to the bit, before a figure is kept. "Busy" is beside as many processes without rest as the machine has
+are compared, to the bit, before a figure is kept. "Busy" is next to as many processes without rest as the machine has
 cores. Wall seconds; the least of the turns, since other programs can only add to it. ``cores`` says what the machine
 itself gave at the time: how much faster two processes did the same work than one after the other.
 """
@@ -197,7 +197,7 @@ def main() -> None:
     columns = list(next(iter(results.values())))
     rows = [[name, *(timing.seconds(taken[column]) for column in columns)] for name, taken in results.items()]
     print(timing.table(["wall time", *columns], rows))
-    print(f"two processes beside each other: {given:.2f} times as fast, {content['cores_after']:.2f} at the end")
+    print(f"two processes next to each other: {given:.2f} times as fast, {content['cores_after']:.2f} at the end")
 
 
 if __name__ == "__main__":

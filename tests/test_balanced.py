@@ -58,7 +58,7 @@ def test_masses_and_their_gradient() -> None:
 
 def test_items_of_one_side_are_refused() -> None:
     tables = ContingencyTables.from_labels([0, 0, 9, 1], [0, 1, 1, 1], absent_true=9)
-    with pytest.raises(ValueError, match=r"tables: expected items that both sides group; .*without_margins\(\)"):
+    with pytest.raises(ValueError, match=r"tables: expected items with a group on both sides; .*without_margins\(\)"):
         tables.balanced()
     assert tables.without_margins().balanced().n_items.item() == pytest.approx(3)
 

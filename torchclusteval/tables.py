@@ -50,7 +50,7 @@ class ContingencyTables:
             and column (sums of the others, or named All or Total, for instance), and proportions or percentages of rows
             or columns. This synchronises with the device. False takes such numbers as they are. Measures that need the
             number of items, such as pair measures, still refuse tables that sum to 1 (``crosstab(normalize=True)``).
-            They warn if cells hold less than one item on average; on devices other than the CPU they give nan.
+            With less than one item in a cell on average they warn on the CPU, and are nan on other devices.
 
     Raises:
         ValueError: ``counts`` has fewer than two dimensions, or a negative, infinite or missing value, totals or
@@ -107,14 +107,14 @@ class ContingencyTables:
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
-                float64 tables. A mean below 1 is a warning, as it distorts the scale of pair measures.
+                float64 tables. A mean below 1 gives a warning, as it distorts the scale of pair measures.
             ignore_index: the class label of items to exclude. With ``absent_true`` or ``absent_pred``,
                 :func:`panoptic_quality` treats the excluded items of each cluster as void.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
             absent_true: the label of items without a class (background, invented mentions). They are in
-                ``unmatched_by_cluster``, not in the table; items without a class and a cluster are nowhere.
+                ``unmatched_by_cluster``, not in the table; items with neither class nor cluster are left out.
             absent_pred: the label of items without a cluster, likewise, in ``unmatched_by_class``.
             missing: ``"error"`` refuses missing labels (None, nan, ``pandas.NA``, NaT, nulls, masked entries),
                 ``"ignore"`` excludes items that lack a label on either side (see ``coverage``).
@@ -261,7 +261,7 @@ class ContingencyTables:
         """Durations of labelled time, such as speech by speaker or presence by track.
 
         The table holds the time with labels of both sides; ``unmatched_by_class`` and ``unmatched_by_cluster`` hold the
-        time with a label of one side. Without frames, durations are as exact as the times.
+        time with a label of one side only. There are no frames: durations are as exact as the times.
 
         Args:
             true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
@@ -493,8 +493,8 @@ class ContingencyTables:
     def _refuse_unmatched(self) -> None:
         """Raise if some items have a group on one side only."""
         if self._margins is not None and any(bool((x != 0).any()) for x in self._margins.tensors):
-            expected = "expected items that both sides group; got some that only one side groups"
-            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+            expected = "expected items with a group on both sides; got some with a group on one side"
+            raise ValueError(f"tables: {expected} (without_margins() leaves them out)")
 
     @lazy_property
     @launched

@@ -1,6 +1,6 @@
-"""Ways to count on CUDA beside those of the package, which a card has not yet shown to be faster.
+"""More ways to count on CUDA than those of the package; no card has yet shown them to be faster.
 
-``gpu_check.py`` times them beside the package's: the Triton kernel (``launch``) and the torch operations that stand in
+``gpu_check.py`` times them next to the package's: the Triton kernel (``launch``) and the torch operations that stand in
 for it (``scatter``, ``privatized``). One that wins moves into the package; one that loses goes.
 
     histc    ``torch.histc`` of int32 indices, which counts in shared memory; rows of the batch in groups that fit

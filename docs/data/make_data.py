@@ -22,14 +22,14 @@ def kmeans(points: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def seeds_of_wheat() -> None:
-    """150 seeds of three varieties, k-means from 30 starting points, the last ten with four clusters."""
+def grains_of_wheat() -> None:
+    """150 grains of three varieties, k-means from 30 starting points, the last ten with four clusters."""
     centres = np.array([[0, 0, 0, 0], [3.0, 1, 0, 1], [4.2, 2.6, 1.5, 0]])
     variety = np.repeat([0, 1, 2], [60, 50, 40])
     points = centres[variety] + rng.normal(size=(150, 4))
     names = np.array(["Kama", "Rosa", "Canadian"])
     runs = {f"k3_{i:02d}": kmeans(points, 3) for i in range(20)} | {f"k4_{i:02d}": kmeans(points, 4) for i in range(10)}
-    write_table("wheat.csv", {"seed": range(1, 151), "variety": names[variety], **runs})
+    write_table("wheat.csv", {"grain": range(1, 151), "variety": names[variety], **runs})
 
 
 def cells() -> None:
@@ -211,5 +211,5 @@ def speech() -> None:
 
 
 if __name__ == "__main__":
-    for make in (seeds_of_wheat, cells, design, coreference, records, images, communities, tracks, speech):
+    for make in (grains_of_wheat, cells, design, coreference, records, images, communities, tracks, speech):
         make()

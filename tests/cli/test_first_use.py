@@ -189,7 +189,7 @@ def test_difference_is_the_paired_bootstrap(folder: Path, run: Any) -> None:
     words = ["difference", path, "--truth", "class", "--against", "run1", "--measures", "ari,vi", "--seed", "3"]
     shown = run(*words, "--correction", "holm", "--format", "json", "--sort", "vi")
     assert shown.err == (
-        "torchclusteval: note: drawn: items; intervals are of more items of the same classes\n"
+        "torchclusteval: note: drawn: items; intervals hold for new items of the same classes\n"
         "torchclusteval: note: p-values stop at 0.002: --resamples 1999 take them to 0.001\n"
         "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
     )

@@ -264,7 +264,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
 
 
 def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside a group of six items, for which there is none; notes name clusterings and groups."""
+    """Next to a group of six items, for which there is none; notes name clusterings and groups."""
     rng = np.random.default_rng(0)
     true = np.repeat(np.arange(20), 300)
     split = np.where(rng.random(6000) < np.linspace(0.02, 0.2, 20)[true], 20 + np.arange(6000), true)

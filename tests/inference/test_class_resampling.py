@@ -110,10 +110,10 @@ def test_the_unit_is_chosen_by_a_rule() -> None:
     rng = np.random.default_rng(0)
     many = tce.ContingencyTables.from_labels(*entities(rng, 400, 3.0, 0.2))
     assert tce.bootstrap(many, ["pair_f"], 20, rng=0).settings["resampled"] == "classes"
-    assert "population more classes (entities) like these" in str(tce.bootstrap(many, ["pair_f"], 20, rng=0))
+    assert "intervals hold for new classes (entities) like these" in str(tce.bootstrap(many, ["pair_f"], 20, rng=0))
     few = tce.ContingencyTables([[300, 20], [10, 400]])
     assert tce.bootstrap(few, ["ari", "v_measure"], 200, rng=0).settings["resampled"] == "items"
-    assert "population more items of the same classes" in str(tce.bootstrap(few, ["ari"], 20, rng=0))
+    assert "intervals hold for new items of the same classes" in str(tce.bootstrap(few, ["ari"], 20, rng=0))
     # 300 items a class, 10 % of them split off: cells of one item
     true = np.repeat(np.arange(20), 300)
     apart = rng.random(6000) < np.linspace(0.02, 0.2, 20)[true]
@@ -218,7 +218,7 @@ def test_equal_partitions_have_equal_intervals() -> None:
 
 
 def test_empty_batches_and_small_tables() -> None:
-    """Nothing to warn of: no table, or the few items of one group beside a large one."""
+    """Nothing to warn of: no table, or the few items of one group next to a large one."""
     none = tce.ContingencyTables(torch.zeros(0, 2, 2, dtype=torch.int64))
     for unit in ("classes", None):
         assert tce.bootstrap(none, ["purity"], 20, rng=0, resample=unit)["purity"].low.shape == (0,)
@@ -237,8 +237,8 @@ def test_p_values_keep_their_digits_in_the_tail() -> None:
 
 def test_populations_stand_in_the_order_of_their_units() -> None:
     settings = BootstrapOptions(10, 0.95, None, None).settings_dict("classes; items for rand", ["classes", "items"])
-    assert settings["population"].startswith("more classes (entities)")
-    assert settings["population"].endswith("more items of the same classes")
+    assert settings["population"].startswith("new classes (entities)")
+    assert settings["population"].endswith("new items of the same classes")
 
 
 def groups_of_all_sizes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Whole numbers become float64: a Python float beside an integer tensor would make float32 of it, which rounds."""
+"""Whole numbers become float64: a Python float next to an integer tensor would make it float32, which rounds."""
 
 import traceback
 from collections.abc import Callable, Iterator

@@ -112,7 +112,7 @@ def test_items_of_one_side_count(name: str, layout: str) -> None:
     if name == "compile" and layout == "sparse":
         return
     if reason == "refused":
-        with pytest.raises(ValueError, match=r"items that both sides group; .*\(without_margins\(\)"):
+        with pytest.raises(ValueError, match=r"items with a group on both sides; .*\(without_margins\(\)"):
             function(whole)
         function(common)
         return

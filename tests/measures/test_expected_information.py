@@ -140,7 +140,7 @@ def test_a_batch_is_its_tables_to_the_bit(case, monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 60, 1000, 1001, 10**4, 10**7])
 def test_a_pair_has_one_value(n):
-    """Alone, among others, beside other numbers of items, and with its sides exchanged."""
+    """Alone, among others, next to other numbers of items, and with its sides exchanged."""
     a, b = (torch.randint(0, n + 1, (40,), generator=seeded(seed)) for seed in (n, n + 1))
     items = torch.tensor([n])
     values = pair_information(a, b, items).tolist()

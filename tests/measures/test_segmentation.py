@@ -211,7 +211,7 @@ def test_objects_without_overlap() -> None:
 def test_resampling_refuses_what_it_does_not_draw() -> None:
     tables = ContingencyTables.from_groups([{1, 2}, {3}], [{1}, {2, 3, 4}])
     for statistic in (tce.bootstrap, tce.permutation_test):
-        with pytest.raises(ValueError, match=r"measures: expected measures that apply; got 'seg'"):
+        with pytest.raises(ValueError, match=r"measures: expected applicable measures; got 'seg'"):
             statistic(tables, ["seg", "rand"])
     assert tce.bootstrap(tables.without_margins(), "seg", n_resamples=5)["seg"].estimate.item() == 1 / 4
 

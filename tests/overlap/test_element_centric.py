@@ -117,5 +117,5 @@ def test_weights_of_cuts_of_a_linkage() -> None:
     assert overlap.hierarchy_weights(Memberships.from_linkage(Z, heights=0)).tolist() == [1.0] * 4
     lists: list[Any] = [[[0], [1]], [[("a", "b")]]]
     for other in (*map(Memberships.from_lists, lists), Memberships.from_matrix(torch.eye(2))):
-        with pytest.raises(ValueError, match="memberships: expected those of from_hierarchy or from_linkage; got"):
+        with pytest.raises(ValueError, match="memberships: expected a result of from_hierarchy or from_linkage; got"):
             overlap.hierarchy_weights(other)

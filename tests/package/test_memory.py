@@ -55,7 +55,7 @@ def test_counting_makes_no_copy_of_the_labels(shape: tuple[int, int], dtype: str
 
 GAPS = {"look-up": 103, "search": 1_000_003}  # between neighbouring labels
 RANDOM = np.random.default_rng(5).random(N)
-COSTS: dict[str, tuple[float, dict[str, Any]]] = {  # bytes an item beside the labels
+COSTS: dict[str, tuple[float, dict[str, Any]]] = {  # bytes an item on top of the labels
     "sizes": (0, {"num_classes": 10, "num_clusters": 20}),
     "unchecked": (0, {"num_classes": 10, "num_clusters": 20, "validate": False}),
     "mask": (0, {"mask": RANDOM < 0.9}),
@@ -115,7 +115,7 @@ def test_measures_of_sparse_tables_cost_their_items() -> None:
 @pytest.mark.parametrize("classes", [100, 200_000])
 @measured_twice
 def test_the_largest_case_scaled_down(classes: int) -> None:
-    """1e8 items in 1e6 clusters may take 4 GB beside the labels: 40 bytes an item, and the blocks of measures."""
+    """1e8 items in 1e6 clusters may take 4 GB on top of the labels: 40 bytes an item, and the blocks of measures."""
     n, clusters = 10_000_000, 200_000
     true, pred = labels((n,), classes, "int32", 0), labels((n,), clusters, "int32", 1)
     found = peak(lambda: tce.evaluate(true, pred), lambda: tce.evaluate(true[:99], pred[:99]))

@@ -157,7 +157,7 @@ def test_names_are_those_that_type_checkers_see() -> None:
 
 
 def test_the_public_surface_is_small() -> None:
-    """Names promised beside the functions of ``tce.measures``."""
+    """Names promised in addition to the functions of ``tce.measures``."""
     promised = {*tce.__all__, *(x for name in PUBLIC_MODULES for x in getattr(tce, name).__all__)}
     assert len(promised) <= 115
 

@@ -511,7 +511,7 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_an_own_measure_ranks(better: Any) -> None:
-    """By its name or its record, among the measures or beside them; the lead ranks the picture too."""
+    """By its name or its record, among the measures or in addition to them; the lead ranks the picture too."""
     true, pred = clusterings(4)
     own = tce.Measure(
         name="mine",

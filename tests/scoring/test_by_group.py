@@ -252,7 +252,7 @@ def test_groups_of_selected_tables() -> None:
 
 
 def test_memory_follows_cells_and_groups() -> None:
-    """One large group beside many small ones: groups times labels would be 5 GB."""
+    """One large group next to many small ones: groups times labels would be 5 GB."""
     many, large = 20_000, 30_000
     by = torch.cat([torch.arange(many).repeat(2), torch.full((large,), many)])
     true = torch.cat([torch.arange(2 * many) % 3, torch.arange(large)])

@@ -171,7 +171,7 @@ def test_measures_and_intervals(tmp_path: Path, run: Any, error: Any) -> None:
     options = ["--measures", "lea_f,pair_f,conll_f", "--confidence-level", "0.9", "--resamples", "300", "--seed", "3"]
     shown = run("score-coreference", key, one, *options, "--format", "json")
     rows = shown.json
-    assert "note: drawn: documents; intervals are of more documents like these" in shown.err
+    assert "note: drawn: documents; intervals hold for new documents like these" in shown.err
     tables = tce.ContingencyTables.from_documents(tce.read_conll(key), tce.read_conll(one))
     expected = tce.bootstrap(tables, ["lea_f", "pair_f", "conll_f"], 300, 0.9, rng=3, resample="groups")
     assert [row["measure"] for row in rows] == ["lea_f", "pair_f", "conll_f"]
@@ -198,7 +198,7 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
             *(f"{name}_f" for name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "blanc", "lea", "conll"))
         ]
         assert f"are to {one!r}" in shown.err
-        assert "note: drawn: documents; intervals are of more documents like these" in shown.err
+        assert "note: drawn: documents; intervals hold for new documents like these" in shown.err
         found = tce.paired_groups(
             tables[1], tables[0], [row["measure"] for row in rows], 200, rng=0, zero_division=0.0, macro=macro
         )

@@ -1,4 +1,4 @@
-"""Columns that look like no clustering: a note, and the scores all the same."""
+"""Columns that do not look like clusterings: a note, and the scores all the same."""
 
 import warnings
 from pathlib import Path
@@ -26,7 +26,7 @@ DOUBTFUL = ["barcode", "counts", "copy"]
 
 @pytest.mark.parametrize("options", [{}, {"by": FRAME["donor"]}])
 def test_columns_are_noted_once_and_scored(options: dict[str, Any]) -> None:
-    with pytest.warns(UserWarning, match="^labels_pred: columns that look like no clustering") as caught:
+    with pytest.warns(UserWarning, match="^labels_pred: columns that do not look like clusterings") as caught:
         scores = tce.evaluate(FRAME["cell_type"], FRAME.iloc[:, 1:], ["ari", "purity"], **options)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -35,10 +35,10 @@ def test_columns_are_noted_once_and_scored(options: dict[str, Any]) -> None:
     assert scores.doubtful["counts"] == (
         "15 labels of 24 items are distinct, in its group" if options else "13 labels of 24 items are distinct"
     )
-    assert all(f"{name} looks like no clustering" in str(scores) for name in DOUBTFUL)
+    assert all(f"{name} does not look like a clustering" in str(scores) for name in DOUBTFUL)
     ranked = scores.macro() if options else scores
     assert len(ranked["ari"]) == 5
-    with pytest.warns(UserWarning, match="^best: 'copy' looks like no clustering"):
+    with pytest.warns(UserWarning, match="^best: 'copy' does not look like a clustering"):
         assert ranked.best_clustering("ari") == "copy"
 
 
@@ -69,9 +69,9 @@ def test_numbers_with_fractions_are_refused_by_name() -> None:
 
 def test_reports_warn_and_say_so_on_the_page() -> None:
     pytest.importorskip("matplotlib")
-    with pytest.warns(UserWarning, match="columns that look like no clustering") as caught:
+    with pytest.warns(UserWarning, match="columns that do not look like clusterings") as caught:
         made = tce.report(FRAME["cell_type"], FRAME[["donor", "copy"]], ["ari"], n_resamples=50)
-    assert sum("no clustering" in str(x.message) for x in caught) == 1
+    assert sum("not look like clusterings" in str(x.message) for x in caught) == 1
     assert "copy: the labels are those of the truth, item by item" in made.html
 
 

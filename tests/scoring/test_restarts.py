@@ -35,7 +35,7 @@ def test_distinct_partitions() -> None:
     assert again.clusterings == tuple(names[i] for i in (0, 1, 3, 4, 7))
     assert str(again).splitlines()[0] == "Scores of 5 clusterings"
     assert str(again).splitlines()[2].split() == ["run", "0", "2", *(f"{scores[x][0]:.4f}" for x in scores)]
-    for labels, message in ((runs[:3], "expected the clusterings that were scored; got 3"), (runs[0], "several")):
+    for labels, message in ((runs[:3], "expected the scored clusterings; got 3"), (runs[0], "several")):
         with pytest.raises(ValueError, match=message):
             scores.distinct(labels)
     with pytest.raises(ValueError, match="labels_pred: expected the clusterings in the order of 'run 0'; got 'run 7'"):
@@ -60,7 +60,7 @@ def test_partitions_are_those_of_the_items_scored() -> None:
     for scores in of_four:
         assert scores.distinct(runs, mask=mask).clusterings == (0,)
         for wrong in (runs, runs[:, :3]):
-            with pytest.raises(ValueError, match=r"expected the 4 items that were scored; got [63] \(mask= without"):
+            with pytest.raises(ValueError, match=r"expected the 4 scored items; got [63] \(mask= without"):
                 scores.distinct(wrong)
     images: dict[str, Any] = {"absent_pred": -1, "absent_true": 0}  # one side alone groups some
     assert tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["idf1"], **images).distinct(runs).clusterings == (0, 1, 2)

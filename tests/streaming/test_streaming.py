@@ -152,7 +152,7 @@ def test_states_that_do_not_fit(options: dict[str, Any], match: str) -> None:
     accumulator, other = ContingencyAccumulator(5, 8), ContingencyAccumulator(**options)
     with pytest.raises(ValueError, match=f"other: expected an accumulator with {match}"):
         accumulator.merge(other)
-    with pytest.raises(ValueError, match=f"state: expected that of an accumulator with {match}"):
+    with pytest.raises(ValueError, match=f"state: expected one of an accumulator with {match}"):
         accumulator.load_state_dict(other.state_dict())
     state = other.state_dict()
     del state["settings"]  # as before they were saved

@@ -95,7 +95,7 @@ def test_no_graph_is_kept(options: dict[str, Any]) -> None:
 
 
 def test_results_are_ordinary_tensors() -> None:
-    """Formatted, computed with and stacked as any other; quantiles and comparisons take other float types beside."""
+    """Formatted, computed with and stacked as any other; quantiles and comparisons take other float types too."""
     value = updated(AdjustedRandScore()).compute()
     assert f"{value:.3f}" == f"{float(value):.3f}"
     assert repr(value) == repr(torch.tensor(float(value), dtype=torch.float64))
@@ -326,7 +326,7 @@ def test_merges_of_other_options_are_refused() -> None:
     for mine, its in (({}, {"noise_label": 2}), ({"ignore_index": 1}, {}), ({}, {"num_classes": 4})):
         metric, other = AdjustedRandScore(**mine), AdjustedRandScore(**its)
         name = next(iter({**mine, **its}))
-        with pytest.raises(ValueError, match=f"state: expected that of a metric with {name}="):
+        with pytest.raises(ValueError, match=f"state: expected one of a metric with {name}="):
             metric.merge_state(other)
-        with pytest.raises(ValueError, match="state: expected that of a metric with the same options"):
+        with pytest.raises(ValueError, match="state: expected one of a metric with the same options"):
             metric.merge_state(other.metric_state)

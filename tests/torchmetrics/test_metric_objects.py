@@ -38,7 +38,7 @@ def assert_scores(found: dict[str, Tensor], preds: Tensor, target: Tensor, **opt
 
 
 class Model(nn.Module):
-    """It keeps a metric beside its layers, which ``forward`` does not use."""
+    """It keeps a metric next to its layers, which ``forward`` does not use."""
 
     def __init__(self, metric: Metric) -> None:
         super().__init__()

@@ -55,9 +55,9 @@ def bootstrap(
             to the perfect value (of the score, without a perfect value).
         rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        resample: what is drawn. ``"items"``, with replacement: intervals are for more items of the same classes.
+        resample: what is drawn. ``"items"``, with replacement: intervals hold for new items of the same classes.
             ``"classes"``, seven tenths of them without replacement, for classes that are entities from a population, of
-            any sizes: intervals are for more classes. ``"groups"``, such as documents, with replacement: the estimate
+            any sizes: intervals hold for new classes. ``"groups"``, such as documents, with replacement: the estimate
             is that of :func:`pooled`, for measures with ``Measure.parts`` (also in the families that count items of one
             side alone). None: classes, from 30 on; items for counts that grow with the number of items, and in tables
             with fewer classes. But from 10 classes on they are drawn too where fewer than 5 items have an error, or
@@ -71,7 +71,7 @@ def bootstrap(
 
     Returns:
         A mapping of names to :class:`Interval`; equal clusterings have equal intervals. ``settings["resampled"]`` says
-        what was drawn, ``settings["population"]`` what the intervals are for, and ``notes`` any problems with them.
+        what was drawn, ``settings["population"]`` what the intervals hold for, and ``notes`` any problems with them.
         Where classes were drawn of some tables and items of others, ``of_classes`` says which.
 
     Warns:

@@ -34,10 +34,10 @@ from torchclusteval.tables import ContingencyTables
 
 UNITS = ("items", "classes")
 POPULATIONS = {
-    "items": "more items of the same classes",
-    "classes": "more classes (entities) like these, with their items",
-    "groups": "more groups of items like these",
-    "documents": "more documents like these",
+    "items": "new items of the same classes",
+    "classes": "new classes (entities) like these, with their items",
+    "groups": "new groups of items like these",
+    "documents": "new documents like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
 FEW = 2  # classes with an error, and with a right pair, below which an interval says little

@@ -101,10 +101,10 @@ def paired_bootstrap(
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1 and never 0; it is 1 for equal
-        clusterings. Where too few draws stop it above .001, ``notes`` say how many it needs. Of draws of classes it is
-        that of the difference over its standard error, by the normal distribution; so it can print as 0.0000. Equal
-        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals are of and
-        what is wrong with some, as those of :func:`bootstrap`.
+        clusterings. Where too few draws stop it above .001, ``notes`` say how many it needs. From draws of classes it
+        is that of a normal difference, which can print as 0.0000. Equal pairs count as one comparison. ``settings``
+        and ``notes`` say what was drawn, what the intervals hold for and what is wrong with some, as those of
+        :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.

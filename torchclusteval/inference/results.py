@@ -60,8 +60,9 @@ class Record(Printed):
         return [[_text(x) for x in row] for row in zip(*flat, strict=True)]
 
     def _shown(self) -> Shown:
-        rows = [[str(self.name_of(i)), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
-        return Shown(["clustering", *self.columns()], rows)
+        several = bool(self.batch_shape)  # one clustering needs no number
+        rows = [[*[str(self.name_of(i))] * several, *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
+        return Shown(["clustering"] * several + [*self.columns()], rows, words=range(several))
 
 
 def _text(x: float | bool) -> str:
@@ -171,10 +172,11 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
 
     def _shown(self) -> Shown:
         settings = {name: f"{x:.4g}" if isinstance(x, float) else x for name, x in self.settings.items()}
-        head = ", ".join(f"{name} {value}" for name, value in settings.items())
-        header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
+        words, several = {"population": "intervals hold for"}, bool(self.batch_shape)
+        head = ", ".join(f"{words.get(name, name)} {value}" for name, value in settings.items())
+        header = ["measure", *["clustering"] * several, *next(iter(self.values()), Record()).columns()]
         rows = [
-            [name, str(record.name_of(i)), *row]
+            [name, *[str(record.name_of(i))] * several, *row]
             for name, record in self.items()
             for i, row in enumerate(record.lines())
         ]
@@ -182,4 +184,4 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
         notes += [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MAX_LINES:
             notes.insert(0, f"{len(rows) - _MAX_LINES} more rows: to_pandas() has them")
-        return Shown(header, rows[:_MAX_LINES], head, notes, words=(0, 1))
+        return Shown(header, rows[:_MAX_LINES], head, notes, words=range(1 + several))

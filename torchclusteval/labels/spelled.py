@@ -90,7 +90,7 @@ def numbers_or_text(column: LabelSource) -> LabelSource:
         wrong = next(word for word, number in numbers.items() if number is None)
         raise BadSpellingError(wrong, "a whole number or text", repr(wrong))
     if rounded := [word for word, x in numbers.items() if abs(x or 0) >= 2**53 and not word.strip("+- ").isdecimal()]:
-        raise BadSpellingError(rounded[0], "whole numbers below 2**53 where they have the form of floats", rounded[0])
+        raise BadSpellingError(rounded[0], "whole numbers below 2**53 in the form of floats", rounded[0])
     ordered = sorted({x for x in numbers.values() if x is not None})
     if ordered[0] >= -(2**63) and ordered[-1] < 2**63:
         return LabelSource(np.array([*numbers.values()], np.int64)[values], missing=gaps)

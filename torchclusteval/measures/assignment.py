@@ -421,27 +421,10 @@ def _solve_large(row: Array, column: Array, weight: Array, n: int, m: int) -> Ar
 
 def greedy_assignment(counts: Tensor) -> Tensor:
     """Items matched in ``(*batch, R, C)`` tables, ``(*batch,)`` of their type; never synchronises with the device."""
-    if counts.dim() == 2 and counts.is_cpu and not counts.is_floating_point() and 0 < counts.numel() <= _FEW_SORTED:
-        return torch.tensor(_greedy_items(counts.numpy()))
     tables = flatten_batch(counts)
     columns = greedy_columns(tables.detach())
     cells = tables.gather(2, columns.clamp_min(0)[..., None]).squeeze(2)
     return sum_reproducible(cells.masked_fill(columns < 0, 0)).reshape(counts.shape[:-2])
-
-
-def _greedy_items(counts: Array) -> int:
-    """Of one small table of whole numbers, in the fewest calls."""
-    values, columns = counts.ravel(), counts.shape[1]
-    rows_left, columns_left, matched = set(range(len(counts))), set(range(columns)), list[int]()
-    for cell in np.argsort(-values, kind="stable").tolist():
-        row, column = divmod(cell, columns)
-        if row in rows_left and column in columns_left:
-            rows_left.remove(row)
-            columns_left.remove(column)
-            matched.append(cell)
-            if not rows_left or not columns_left:
-                break
-    return int(values[matched].sum())
 
 
 def greedy_columns(tables: Tensor) -> Tensor:

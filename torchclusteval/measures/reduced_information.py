@@ -404,23 +404,11 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
 
 
 def _slope(urns: Urns, problem: int) -> Callable[[float], float]:
-    """The slope of one problem, as :func:`_slopes` in fewer calls."""
-    from scipy.special import digamma
-
-    chosen, q = urns.place % len(urns.kinds) == problem, urns.kinds[problem]
+    """The slope of one problem, to the bit as among others."""
+    chosen = urns.place % len(urns.kinds) == problem
     x, weight = urns.size[chosen], urns.weight[chosen]
-    factor = np.where(weight > 0, q, 1.0)
-    groups, parts = np.maximum(weight, 0).sum(), np.minimum(weight, 0).sum()
-    sizes, factors = np.append(x, [0, 0]), np.append(factor, [q, 1.0])  # at the end digamma(q a) and digamma(a)
-    weights = factors * np.append(weight, [-groups, -parts])
-
-    def slope(log_a: float) -> float:
-        a = math.exp(log_a)
-        if q * a >= LARGE:
-            return float(_rises(x, factor * a).dot(weight))
-        return a * float(weights.dot(digamma(sizes + factors * a)))
-
-    return slope
+    kinds, one = np.where(weight > 0, urns.kinds[problem], 1.0), np.zeros(len(x), np.int64)
+    return lambda log_a: float(np.bincount(one, _rises(x, kinds * np.exp(log_a)) * weight)[0])
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:

@@ -43,7 +43,7 @@ def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
             name=name, family="entropy", function=measure, range=(-math.inf, math.inf), better=better or "higher"
         )
     if better is None and measure.better is None:
-        raise ValueError(f"better: expected 'higher' or 'lower' for {measure.name!r}, which has no direction")
+        raise ValueError(f"better: expected 'higher' or 'lower', as {measure.name!r} has no direction; got None")
     return measure if better is None else replace(measure, better=better)
 
 
@@ -163,7 +163,7 @@ def values_on(tables: ContingencyTables, measures: Sequence[Measure]) -> dict[st
     for measure in measures:
         if measure.integer_only and not tables.is_integer:
             raise ValueError(
-                f"measure: expected one that takes real-valued tables, as those of the generator are; "
+                f"measure: expected a measure of real-valued tables, as the generator makes them; "
                 f"got {measure.name!r}, which needs whole items"
             )
     with warnings.catch_warnings():  # readings with few items have masses below one in their cells

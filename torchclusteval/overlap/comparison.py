@@ -226,7 +226,7 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
         raise ValueError(f"pred: expected batch shapes that broadcast; got {shapes}") from None
     disjoint = no_item_in_common(true.items or (), pred.items or ())
     if disjoint is not None:
-        raise ValueError(f"pred: expected items that true has too; got {disjoint}")
+        raise ValueError(f"pred: expected items of true; got {disjoint}")
     sides = align([true.view(), pred.view()])  # views: the comparison keeps neither clustering alive
     if batch_shape not in (true.batch_shape, pred.batch_shape):
         sides[1] = sides[1].expand(batch_shape)

@@ -280,5 +280,5 @@ def _from_json(value: Any, layout: str) -> dict[str, Any] | list[list[str]]:
         for name in group:  # becomes text, as keys of JSON and cells of other files are
             if isinstance(name, bool) or not isinstance(name, str | int):
                 got = f"{shortened(name)} in group {shortened(which)}"
-                raise ValueError(f"expected items that are text or whole numbers; got {got}")
+                raise ValueError(f"expected text or whole numbers as items; got {got}")
     return [list(map(str, group)) for group in groups.values()]

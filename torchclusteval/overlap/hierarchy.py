@@ -64,7 +64,7 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
         top = max(path[0] for path in paths)
         heights = [1 - path[0] / top if top > 0 else 0.0 for path in paths]
     else:
-        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
+        raise ValueError("memberships: expected a result of from_hierarchy or from_linkage; got groups without levels")
     return torch.tensor(heights, dtype=torch.float64, device=memberships.device).mul(r).exp()
 
 

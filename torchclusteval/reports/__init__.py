@@ -33,7 +33,7 @@ from torchclusteval.tables import ContingencyTables
 
 __all__ = ["report"]
 
-LIKE_NONE = "a column that looks like no clustering"
+LIKE_NONE = "a column that does not look like a clustering"
 REPORTED = (
     "ami_arithmetic",
     "adjusted_rand",

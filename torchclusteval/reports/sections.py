@@ -79,7 +79,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         return _typical(labels, found)
     level = summary.confidence_of(found)
     drawn = found.intervals.settings
-    how = f"; {level} intervals come from drawing {drawn['resampled']}, and stand for {drawn['population']}"
+    how = f"; {level} intervals come from drawing {drawn['resampled']}, and hold for {drawn['population']}"
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
     out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")

@@ -130,11 +130,11 @@ def split_applicable(
     for measure, named in chosen.items():
         reason = _reason_not_applicable(measure, tables, named)
         if common_only and measure.one_sided and tables.has_unmatched:
-            reason = "sees items that only one side groups, which are neither drawn nor permuted"
+            reason = "counts items with a group on one side only, and these are neither drawn nor permuted"
         if reason is None:
             kept.append(measure)
         elif named:
-            raise ValueError(f"measures: expected measures that apply; got {measure.name!r}, which {reason}")
+            raise ValueError(f"measures: expected applicable measures; got {measure.name!r}, which {reason}")
         else:
             skipped[measure.name] = reason
     return kept, skipped

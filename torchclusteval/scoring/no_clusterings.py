@@ -1,4 +1,4 @@
-"""Columns that look like no clustering: ids, measurements, the truth itself."""
+"""Columns that do not look like clusterings: ids, measurements, the truth itself."""
 
 from collections.abc import Hashable, Sequence
 
@@ -17,7 +17,7 @@ def warn_of_no_clusterings(tables: ContingencyTables, noise: str) -> dict[Hashab
     if found:
         shown = "; ".join(f"{name!r}: {reason}" for name, reason in [*found.items()][:3])
         more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
-        warn(f"labels_pred: columns that look like no clustering ({shown}{more}); leave such columns out")
+        warn(f"labels_pred: columns that do not look like clusterings ({shown}{more}); leave them out")
     return found
 
 

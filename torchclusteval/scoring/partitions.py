@@ -38,7 +38,7 @@ def same_partitions(
         remedy = "mask= without items that have no class, weights= and noise_label= as for evaluate"
         for n, least, most in zip(*(x.tolist() for x in (kept, *items)), strict=True):
             if not least <= n <= most and not math.isclose(n, least):
-                raise ValueError(f"labels_pred: expected the {least:g} items that were scored; got {n:g} ({remedy})")
+                raise ValueError(f"labels_pred: expected the {least:g} scored items; got {n:g} ({remedy})")
     codes = (pair.pred.codes.long() - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
     return same_codes(codes, torch.ones_like(codes).bool() if pair.mask is None else pair.mask.expand(codes.shape))
 

@@ -92,7 +92,7 @@ class Scores(Printed, ByName[Tensor]):
         """
         check_choice(weights, "weights", (None, "items"))
         if not self.batch_shape:
-            raise ValueError("macro: expected scores of groups (evaluate(..., by=ids)); got those of a single table")
+            raise ValueError("macro: expected scores of groups (evaluate(..., by=ids)); got scores of a single table")
         items = self.n_items.double()
         grouped = items if self.n_grouped is None else self.n_grouped.double()
         values = {}
@@ -187,7 +187,7 @@ class Scores(Printed, ByName[Tensor]):
         first = same_partitions(labels_pred, self.clusterings, (self.n_items, most), **given)
         if self.batch_shape != (len(first),):
             got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
-            raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")
+            raise ValueError(f"labels_pred: expected the scored clusterings; got {got}")
         count = Counter(first)
         return self._select([*count], count=torch.tensor([*count.values()], device=self.n_items.device))
 
@@ -208,7 +208,7 @@ class Scores(Printed, ByName[Tensor]):
         best = int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
         if self.doubtful and self.clusterings is not None and self.clusterings[best] in self.doubtful:
             won = self.clusterings[best]
-            warn(f"best: {won!r} looks like no clustering: {self.doubtful[won]}; leave it out")
+            warn(f"best: {won!r} does not look like a clustering: {self.doubtful[won]}; leave it out")
         return best
 
     def best_clustering(self, name: str | None = None) -> Hashable:
@@ -342,7 +342,7 @@ class Scores(Printed, ByName[Tensor]):
         else:
             header, rows, *_ = (self.summary() if self._by_group else self._summarise(values))._shown()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
-        notes += [f"{name} looks like no clustering: {reason}" for name, reason in self.doubtful.items()]
+        notes += [f"{name} does not look like a clustering: {reason}" for name, reason in self.doubtful.items()]
         if self.listed and count > _MAX_ROWS:
             notes.append(f"{count - _MAX_ROWS} more rows: to_csv(path) and to_pandas() have them")
         if self.of_pairs:

@@ -431,7 +431,7 @@ class ContingencyAccumulator:
         names, reduced, its = (parts.pop(name, None) for name in ("names", "reduced", "settings"))
         name = _differing(own, its or own)
         if name is not None:
-            raise ValueError(f"state: expected that of an accumulator with {name}={own[name]!r}; got {its[name]!r}")
+            raise ValueError(f"state: expected one of an accumulator with {name}={own[name]!r}; got {its[name]!r}")
         if names is not None and self.batch_shape != (len(names),):
             raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
         groups = "groups" in parts

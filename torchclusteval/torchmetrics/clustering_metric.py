@@ -270,7 +270,7 @@ class ClusteringMetric(Metric):
             own, its = self._options, incoming_state._options
             name = next((name for name in own if repr(own[name]) != repr(its[name])), None)
             if name is not None:
-                raise ValueError(f"state: expected that of a metric with {name}={own[name]!r}; got {its[name]!r}")
+                raise ValueError(f"state: expected one of a metric with {name}={own[name]!r}; got {its[name]!r}")
         elif isinstance(incoming_state, dict):
             incoming_state = self._checked(incoming_state)
         super().merge_state(incoming_state)
@@ -334,7 +334,7 @@ class ClusteringMetric(Metric):
                 got = f"{tuple(x.shape)} {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
                 raise ValueError(f"state: expected {name} of shape {shape}, int64; got {got}")
         if not torch.equal(state.get("options", self.options).cpu(), self.options.cpu()):
-            raise ValueError("state: expected that of a metric with the same options; got other options")
+            raise ValueError("state: expected one of a metric with the same options; got other options")
         if "items" not in state:
             raise ValueError(f"state: expected items too; got {', '.join(state)}")
         moved = [x.to(self.device) for x in tensors]

@@ -66,7 +66,7 @@ def note_drawn(found: ResultsByMeasure[Any], top: int | None) -> None:
 
     ``top``: how many of the clusterings are shown.
     """
-    drawn = f"drawn: {found.settings['resampled']}; intervals are of {found.settings['population']}"
+    drawn = f"drawn: {found.settings['resampled']}; intervals hold for {found.settings['population']}"
     for note in (drawn, *found.notes):
         print_note(f"note: {note}")
     count = found.batch_shape[0]

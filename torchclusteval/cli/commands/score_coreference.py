@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> str:
             drawn = options.resample_by(
                 group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
-        print_note(f"note: drawn: documents; intervals are of {POPULATIONS['documents']}")
+        print_note(f"note: drawn: documents; intervals hold for {POPULATIONS['documents']}")
         for name, value in total.items():
             low, high, _ = drawn.interval(name, value, None)
             columns[name] |= {"low": low.numpy(), "high": high.numpy()}
