@@ -317,18 +317,16 @@ class Drawer:
         drawn = torch.stack([found.by_classes[measure.name] for measure in measures])
         which = drawn.any(0) & (self.n_classes > 0)
         of_pairs = [m for m in measures if not self.paired and (m.family == "pairs" or m.chance_corrected)]
-        wrong = torch.zeros_like(self.n_classes)
-        joined = torch.zeros_like(self.n_classes)
+        wrong, joined = torch.zeros_like(self.n_classes), torch.zeros_like(self.n_classes)
+        draws, step = self.options.n_resamples, self.options.chunk_size
         for count in self.n_classes[which].unique().tolist():
             source, places = self._select(which & (self.n_classes == count))
             wrong[places] = source.wrong()
             if of_pairs:
                 joined[places] = joined_classes(source.tables[0])
             own = [m for m, some in zip(measures, drawn[:, places].any(1).tolist(), strict=True) if some]
-            resampler, options = source.classes(count), self.options
-            values = score_resamples(
-                resampler, own, options.n_resamples, self._fresh(), options.chunk_size, self.progress
-            )
+            resampler = source.classes(count)
+            values = score_resamples(resampler, own, draws, self._fresh(), step, self.progress)
             for name, value in values.items():
                 at = found.by_classes[name][places]
                 estimate, value, target = self.estimates[name][places][at], value[:, at], places[at]
@@ -350,9 +348,8 @@ class Drawer:
         for counts, least, what, where in needs:
             few = where & (counts < least) & (self.n_classes > 0)
             if bool(few.any()):
-                said.append(
-                    f"only {int(counts[few].min())} classes {what}{self._of(few)}, and {least} or more are needed"
-                )
+                number = int(counts[few].min())
+                said.append(f"only {number} classes {what}{self._of(few)}, and {least} or more are needed")
         for names, where in _alike({name: x & found.by_classes[name] for name, x in found.missing.items()}):
             said.append(f"no interval of {names}{self._of(where)}, as the draws do not differ")
         if said:
