@@ -221,8 +221,7 @@ class ContingencyTables:
         the others are in ``unmatched_by_class`` and ``unmatched_by_cluster``.
 
         Args:
-            true_groups: a list of sets (or lists, tuples, arrays) of hashable items, or a mapping of names of groups to
-                sets.
+            true_groups: a list of sets (or lists, tuples, arrays) of hashable items, or a mapping of names to sets.
             pred_groups: likewise.
             on_duplicate: ``"error"`` refuses an item in two groups of one side, ``"first"`` keeps it in the first.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).

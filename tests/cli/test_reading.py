@@ -378,6 +378,8 @@ def test_the_index_of_pandas_names_rows(tmp_path: Path) -> None:
     pandas.DataFrame({"y": [1, 2]}, index=["u", "v"]).to_parquet(one)
     pandas.DataFrame({"k": [8, 9]}, index=["v", "u"]).to_parquet(two)
     assert content(one, two) == {"y": [1, 2], "k": [9, 8]}
+    pandas.DataFrame({"id": ["v", "u"], "k": [8, 9]}).to_parquet(two)  # a column holds what the index does
+    assert content(one, two) == {"y": [1, 2], "k": [9, 8]}
     frame = pandas.DataFrame({"y": [1, 2, 3, 4], "k": [5, 6, 7, 8]})
     frame[["y"]][1:3].to_parquet(one)
     frame[["k"]][2:].to_parquet(two)

@@ -99,7 +99,10 @@ def test_the_best_first(tmp_path: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--truth", "class", "--by", "doc"], "--by: expected a column that the file has; got 'doc' (did you mean"),
+        (
+            ["--truth", "class", "--by", "doc"],
+            "--by: expected a column that the file has; got 'doc' (did you mean 'document'? there are 'document'",
+        ),
         (["--by", "document"], "expected one column, the truth; got 3: 'class', 'km', 'other' (--truth COLUMN"),
         (["--truth", "class", "--by", "document"], "labels.csv: column 'document'"),
         (["--truth", "class", "--per", "group"], "--per: expected --by COLUMN too"),

@@ -36,6 +36,8 @@ def test_a_single_clustering_has_scores_without_dimensions():
     scores = tce.evaluate(TRUE, PRED[0], ["ari"])
     assert scores["ari"].shape == ()
     assert scores.to_dict() == {"adjusted_rand": 1.0}
+    assert scores.to_dict()["ari"] == scores.to_dict().get("ARI") == scores.to_numpy()["ari"] == 1
+    assert "ami" not in scores.to_dict()
     assert "adjusted_rand" in str(scores)
     assert scores.to_pandas().shape == (1, 1)
 

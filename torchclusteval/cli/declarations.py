@@ -171,9 +171,9 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
 Coreference (.conll) and items in several groups have commands of their own.
 
   A first column without a name (row names of pandas and R), or one cell more than
-  the header has, is no clustering: several FILEs are joined by it, by --id or by the
-  first column that all have, where it names each row once. A column whose name is in
-  two FILEs is called FILE:COLUMN, or FILE if that has no other column.
+  the header has, is no clustering: several FILEs are joined by it, by --id or by
+  columns that hold the same ids, a different one for each row. A column whose name
+  is in two FILEs is called FILE:COLUMN, or FILE if that has no other column.
   All but .npy, .npz and .txt need pyarrow: pip install 'torchclusteval[cli]'
 
 One FILE is read in blocks and need not fit in memory; torchrun's processes read a

@@ -171,7 +171,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def closest(name: str, known: Iterable[str], other: str = "") -> str:
-    """`` (did you mean ...?)``, else `` (other)`` or nothing; with ``other``, names are quoted."""
+    """`` (did you mean ...? other)``, or what there is of it; with ``other``, names are quoted."""
     close = get_close_matches(name, list(known), 3, 0.5 if other else 0.6)
-    hint = f"did you mean {' or '.join(map(repr, close) if other else close)}?" if close else other
-    return f" ({hint})" if hint else ""
+    guess = f"did you mean {' or '.join(map(repr, close) if other else close)}? " if close else ""
+    return f" ({(guess + other).strip()})" if guess or other else ""

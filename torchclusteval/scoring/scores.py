@@ -24,7 +24,7 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.shapes import in_order_of
 from torchclusteval.labels.sources import is_missing
 from torchclusteval.labels.vocabulary import Vocabulary
-from torchclusteval.measures.aliases import canonical
+from torchclusteval.measures.aliases import ByCanonicalName, canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.partitions import same_partitions
 
@@ -250,12 +250,12 @@ class Scores(Printed, ByName[Tensor]):
         return (value if better == "higher" else -value).round(decimals=DECIMALS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Canonical names to nested lists (a float for a single clustering)."""
-        return {name: value.tolist() for name, value in self.to_numpy().items()}
+        """Canonical names, found by aliases too, to nested lists (a float for a single clustering)."""
+        return ByCanonicalName({name: value.tolist() for name, value in self.to_numpy().items()})
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """Canonical names to arrays of shape ``(*batch,)``."""
-        return dict(zip(self.names, self._on_host(), strict=True))
+        """Canonical names, found by aliases too, to arrays of shape ``(*batch,)``."""
+        return ByCanonicalName(zip(self.names, self._on_host(), strict=True))
 
     def _on_host(self, *others: Tensor) -> list[np.ndarray]:
         """The values of all measures, and other tensors of the batch, after a single wait for the device."""
@@ -265,7 +265,7 @@ class Scores(Printed, ByName[Tensor]):
         return list(torch.stack([x.double() for x in values]).cpu().numpy()) if values else []
 
     def to_pandas(self) -> DataFrame:
-        """One row a clustering, one column a measure, called ``adjusted_rand``, not ``ari``; needs pandas."""
+        """One row a clustering, one column a measure by its name in ``self.names``, not ``ari``; needs pandas."""
         pandas = import_optional("pandas", "pandas")
         levels = [pandas.Index(level, tupleize_cols=False) for level in self._levels()]
         index = levels[0] if len(levels) == 1 else pandas.MultiIndex.from_product(levels) if levels else None

@@ -94,4 +94,4 @@ def plot_scores(
     low, high = (None if x is None else x[order] for x in (low, high))
     listed = [names[i] for i in order]
     series = score_series(measure.name, measure.better, listed, values[order], low, high, span)
-    save_picture(draw_series(series, None), arguments.plot)
+    save_picture(arguments.plot, draw_series, series)

@@ -155,7 +155,7 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
     try:
         held, _ = hold_columns(asked, options, truth_first=several)
     except ValueError as error:
-        if several and len(asked.files) > 1 and "cell" in str(error):
+        if several and len(asked.files) > 1 and "as in the first line" in str(error):
             raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
         raise
     return held, held.pop(1) if arguments.by is not None else None
@@ -235,7 +235,7 @@ def _draw(
     matching = match(table)
     note_ties([name], [bool(matching.unique)])
     if arguments.picture == "flow":
-        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+        save_picture(arguments.plot, plots.plot_flow, table, (task.truth, name))
     else:
         show = "share" if arguments.picture == "share" else "count"
-        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)
+        save_picture(arguments.plot, plots.plot_table, table, matching, show=show, name=name)
