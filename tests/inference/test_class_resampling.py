@@ -81,6 +81,7 @@ def entities(rng: np.random.Generator, count: int, mean: float, noise: float) ->
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:bootstrap. classes are drawn")
 @pytest.mark.parametrize(("mean", "count"), [(1.5, 400), (3.0, 200), (3.0, 12)])
 def test_coverage_where_clusters_are_small(mean: float, count: int) -> None:
     """Drawing items covers none of them. 200 samples: standard error .016."""

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 PROGRAM = "torchclusteval"
-UNITS = ("items", "classes")  # what may be drawn again
+UNITS = ("items", "classes", "groups")  # what may be drawn again
 
 _SAME = "measures noise noise_label device preset confidence_level layout header on_duplicate"  # here and in Python
 FLAGS = {"n_resamples": "--resamples", "resample": "--resamples"}
@@ -27,6 +27,8 @@ _KEYWORD = re.compile(rf"""\b({"|".join(FLAGS)})=["']([\w-]+)["']""")
 _ELSEWHERE = {
     "n_resamples=": "--resamples ",
     "permutation_test": "score --resamples R",
+    "estimate_from_sample": "torchclusteval estimate",
+    "paired_groups draws": "--by COLUMN is for",
     "evaluate(..., by=ids).macro() or macro=True": "--macro",
 }
 

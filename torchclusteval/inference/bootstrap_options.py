@@ -97,11 +97,13 @@ class BootstrapOptions:
         """Score draws of items or groups."""
         widths = [cells for cells, _ in source.sizes] if isinstance(source, CellResampler) else None
         values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress, widths)
+        notes = list[str]()
         if isinstance(source, GroupResampler):  # those without a score were drawn
             values = {name: torch.where(x.isnan(), estimates[name].reshape(-1), x) for name, x in values.items()}
+            notes = intervals.note_few_groups(source.n_elements, self.confidence_level)
         skew = source.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
-        return Resamples(self, values, skew, bias, _flags(bias), _flags(bias))
+        return Resamples(self, values, skew, bias, _flags(bias), _flags(bias), notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)

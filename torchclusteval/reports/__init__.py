@@ -99,7 +99,7 @@ def report(
         n_resamples: least number of draws of the items (groups of items); comparisons of many clusterings take more.
         confidence_level: of intervals; one minus this is the level of the tests, after Holm's correction.
         rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
-        resample: what is drawn where there are no groups, ``"items"`` or ``"classes"``, as in ``bootstrap``.
+        resample: what is drawn, ``"items"`` or ``"classes"`` as in ``bootstrap``; with ``by`` only ``"groups"``.
         progress: called as ``progress(done, total)``, in thousandths of the work.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
             ``ContingencyTables.from_labels``.
@@ -146,7 +146,11 @@ def write_report(
     progress: Progress | None = None,
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    check_choice(resample, "resample", (None, *UNITS))
+    check_choice(resample, "resample", (None, *UNITS, "groups"))
+    if labels.groups is not None and resample in UNITS:
+        raise ValueError(f"resample: expected 'groups' or None, as groups are drawn with by=; got {resample!r}")
+    if labels.groups is None and resample == "groups":
+        raise ValueError("resample: expected groups of items too (by=, --by) for 'groups'; got none")
     options = BootstrapOptions(n_resamples, confidence_level, None, None, resample)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")

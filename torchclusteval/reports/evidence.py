@@ -182,9 +182,9 @@ def _resampled(
     steps: Steps,
 ) -> dict[str, Any]:
     """Intervals and differences by one unit of draws: classes, if they are the default for any."""
-    others, level = order[1:MAX_COMPARED], options.confidence_level
+    others, level, found = order[1:MAX_COMPARED], options.confidence_level, dict[str, Any]()
     ranked = tables[order[:MAX_RANKED]]._replace(names=tuple(labels.names[i] for i in order[:MAX_RANKED]))
-    found = dict[str, Any]()
+    named = {labels.names[i]: labels.codes[i] for i in others}  # so that notes name them
     for unit in (options.resample, "classes"):
         own: dict[str, Any] = {"confidence_level": level, "rng": rng, "resample": unit}
         of_intervals, of_differences = steps.step(50), steps.step(30)
@@ -195,7 +195,7 @@ def _resampled(
                 compared = paired_bootstrap(
                     labels.true,
                     labels.codes[order[0]],
-                    labels.codes[others],
+                    named if len(named) == len(others) else labels.codes[others],
                     [lead],
                     max(options.n_resamples, needed(len(others), 1 - level)),
                     keep_resamples=True,

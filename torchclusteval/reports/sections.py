@@ -18,7 +18,7 @@ from torchclusteval.reports.page import Cell, name, note, paragraph, picture, ta
 from torchclusteval.reports.tested import GOAL
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.matching import match, matched_scores
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, low_coverage
 from torchclusteval.tables import ContingencyTables
 
 MAX_SECTIONS = 7
@@ -84,10 +84,10 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         return _typical(labels, found)
     level = summary.confidence_of(found)
     drawn = found.intervals.settings
-    how = f"; {level} intervals come from drawing {drawn['resampled']}, and hold for {drawn['population']}"
+    how = f"; {level} intervals come from drawing {drawn['resampled']}"
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
-    out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
+    out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}, and hold for {drawn['population']}.")
     out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
     spans = labels.groups is None or 2.0 ** (1 - len(labels.group_names)) < 1 - drawn["confidence_level"]
@@ -111,6 +111,8 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
             row.append((_percent(shares[i]), shares[i]))
         rows.append([*row, *(float(scores[measure][i]) for measure in others)])
     out += table([*header, *others], rows, words=(1,), best=0)
+    if few := low_coverage(float(labels.scored().sum(1).min() / max(1, items)), scores.measures.values()):
+        out += note(f"{few}.")
     if count > len(shown):
         cut = f" Shown are the best {_MAX_LISTED}; <code>torchclusteval score --sort</code> ranks all."
         out += note(f"Intervals are of the best {len(shown)} of {count}.{cut * (count > _MAX_LISTED)}")

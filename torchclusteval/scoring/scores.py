@@ -29,6 +29,16 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.partitions import same_partitions
 
 _MAX_ROWS = 60  # in print
+_FEW = 0.5  # share of items, below which there is a note
+_BY_CLASS = {
+    "completeness",
+    "inverse_purity",
+    "class_entropy",
+    "class_projection_distance",
+    "nvi_split",
+    "ami_clusters",
+}
+_BY_CLASS |= {"pair_recall", "bcubed_recall", "adjusted_wallace_recall"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -351,7 +361,23 @@ class Scores(Printed, ByName[Tensor]):
         if of_partitions and bool((coverage < 1).any()):  # other measures count the items that one side lacks too
             least = "" if coverage.size == 1 else " at least"
             notes.append(f"items scored: {format_number(100 * float(coverage.min()))} %{least} (see coverage)")
+            few = low_coverage(float(np.nanmin(coverage, initial=1.0)), self.measures.values())
+            notes += [few] if few else []
         return Shown(header, rows, head, notes)
+
+
+def low_coverage(share: float, measures: Iterable[Measure]) -> str:
+    """What to say if few items are scored and a measure depends on the other items of a cluster; else nothing.
+
+    Of a sample of classes only measures that see each class by itself have the value of all (a simulation).
+    """
+    seen = [x.name for x in measures if not x.one_sided and x.name not in _BY_CLASS]
+    if not share < _FEW or not seen:
+        return ""
+    return (
+        f"{100 * share:.3g} % of the items are scored; {seen[0]} and similar measures do not see the other items of a "
+        "cluster, so they are too good if those have unknown classes (for a sample of classes: estimate_from_sample)"
+    )
 
 
 def leading(measures: Iterable[Measure], option: str) -> Measure:
