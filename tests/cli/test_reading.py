@@ -309,9 +309,6 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, error: Any) -> No
     assert "f.csv: line 3: expected a label" in error("score", one, gaps)
     plain = save(tmp_path, "d.txt", "5\n6\n7\n")
     assert content(one, part, plain, join="shared") == {"y": [2, 3], "k": [9, 7], plain: [6, 7]}
-    twice = save(tmp_path, "e.csv", ",k\na,1\na,2\nb,3\n")
-    with pytest.raises(ValueError, match="expected different names of rows; got 'a' 2 times"):
-        content(one, twice)
 
 
 def test_any_column_may_hold_the_names(tmp_path: Path) -> None:

@@ -29,13 +29,6 @@ TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]
 BATCH = [TABLE, [[12, 3, 0], [9, 9, 2], [1, 0, 44]], [[80, 0, 0], [0, 0, 0], [0, 0, 0]]]
 
 
-def equal_reports(first, second) -> None:
-    assert list(first) == list(second)
-    for name in first:
-        for key, value in first[name].columns().items():
-            assert torch.equal(value.nan_to_num(7.0), second[name].columns()[key].nan_to_num(7.0)), (name, key)
-
-
 def wide_tables() -> ContingencyTables:
     """Few items in many groups: cells are resampled from a list, items permuted; two tables and an empty one."""
     true = torch.arange(300) % 90
@@ -49,31 +42,6 @@ def one_truth() -> ContingencyTables:
     """Few items of the same classes: tables share permutations."""
     pred = torch.stack([torch.arange(90) % 7, torch.arange(90) // 31, torch.arange(90) // 45])
     return ContingencyTables.from_labels(torch.arange(90) // 20, pred)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:bootstrap. classes are drawn:UserWarning")  # no class has a right pair
-@pytest.mark.parametrize(
-    ("kind", "chunk_size"),
-    [
-        ("small", 1),
-        ("small", 256),
-        ("small", 700),
-        ("small", 10_000),
-        ("many cells", 600),
-        ("few items", 1),
-    ],
-)
-def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
-    measures = ["adjusted_rand", "v_measure", "purity"]
-    tables, resamples = {
-        "small": (ContingencyTables(BATCH), 700),
-        "many cells": (ContingencyTables(torch.arange(4500).reshape(1, 90, 50) % 3), 260),
-        "few items": (wide_tables(), 300),
-    }[kind]
-    for run in (partial(bootstrap, resample="items"), bootstrap):
-        reports = (run(tables, measures, resamples, rng=1, chunk_size=x) for x in (None, chunk_size))
-        equal_reports(*reports)
 
 
 @pytest.mark.slow
@@ -330,6 +298,15 @@ def test_a_table_has_the_permutations_that_it_has_alone(chunk_size: int | None) 
                 torch.testing.assert_close(values, own, rtol=1e-9, atol=1e-12, msg=f"{place} {name}")
             for p_value in (found[name].p_value[place], others[name].p_value[at]):
                 assert float(p_value) == float(alone[name].p_value), (place, name)
+
+
+def test_draws_that_are_too_few_for_an_interval() -> None:
+    """The least and the greatest of n draws span (n - 1) / (n + 1): .95 from 39 on."""
+    with pytest.raises(ValueError, match=r"n_resamples: expected at least 2, as an interval .*; got 1"):
+        bootstrap(ContingencyTables(TABLE), ["ari"], 1)
+    for draws, said in ((38, True), (39, False)):
+        notes = bootstrap(ContingencyTables(TABLE), ["ari"], draws, rng=0, resample="items").notes
+        assert any("cannot reach the level 0.95: n_resamples=39 or more can" in note for note in notes) == said
 
 
 def test_rounding_makes_no_difference_to_ties() -> None:

@@ -48,10 +48,12 @@ def test_budget(name: str) -> None:
         assert counts.bytes <= BYTES[name] * 2 * 1000 * 10_000 * 8, counts
 
 
-MANY, FEW = torch.eye(4).long()[None] * 10**5 + 10**5, torch.eye(4).long() * torch.arange(5).view(5, 1, 1) + 9
+MANY, FEW = torch.eye(4).long()[None] * 10**5 + 10**5, torch.eye(4).long() * torch.arange(60, 65).view(5, 1, 1) + 99
 RESAMPLING: dict[str, tuple[Tensor, Callable[..., Any]]] = {
     "permutations, margins": (MANY, tce.permutation_test),
     "permutations, items": (FEW, partial(tce.permutation_test, correction="holm")),
+    "bootstrap": (MANY, tce.bootstrap),
+    "bootstrap, items": (FEW, partial(tce.bootstrap, resample="items")),
 }
 
 

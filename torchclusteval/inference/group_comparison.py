@@ -151,6 +151,7 @@ def paired_groups(
     names = names if len(shape) == 1 else None
     settings = options.settings_dict("groups") | corrected
     few += [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
+    few += intervals.note_few_for_level(settings)
     notes = (*few, *intervals.note_same(same, names, "the same tables"))
     return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
 

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -202,6 +203,15 @@ def note_few_groups(groups: int, confidence_level: float, unit: str = "groups") 
     least = 2.0 ** (1 - groups)
     few = f"with {groups} {unit} no p-value is below {least:g}: too few for intervals of {100 * confidence_level:g} %"
     return [few] if least >= (1 - confidence_level) * (1 - 1e-12) else []
+
+
+def note_few_for_level(settings: Mapping[str, Any]) -> list[str]:
+    """Note on the draws that quantiles need: the least and the greatest of n span a level of ``(n - 1) / (n + 1)``."""
+    n, level = settings["n_resamples"], float(settings["confidence_level"])
+    needed = math.ceil((1 + level) / (1 - level) * (1 - 1e-12))
+    if n >= needed or settings["method"] == "normal":
+        return []
+    return [f"intervals of {n} draws cannot reach the level {level:.4g}: n_resamples={needed} or more can"]
 
 
 def note_few_draws(p_values: Iterable[Tensor], n_resamples: int, sides: int, finest: float = 0.0) -> list[str]:

@@ -182,15 +182,17 @@ def paired_bootstrap(
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
+    settings = drawn.settings()
     of_items = [x.p_value[~drawn.by_classes[name]] for name, x in records.items()]
     return ResultsByMeasure(
         records=records,
-        settings=drawn.settings() | corrected,
+        settings=settings | corrected,
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
         notes=(
             *drawn.notes,
+            *intervals.note_few_for_level(settings),
             *intervals.note_few_draws(of_items, n_resamples, 2),
             *intervals.note_same(same, all_pairs.names),
         ),

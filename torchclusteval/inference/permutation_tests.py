@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.cells.parts import TableParts
@@ -71,15 +70,6 @@ class NullResampler:
         rows, columns = (x[at] for x in (self.class_sizes, self.cluster_sizes))
         return rows[:, : int(n_groups(rows).max())], columns[:, : int(n_groups(columns).max())]
 
-    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        raise NotImplementedError
-
-    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
-        raise NotImplementedError
-
-    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
-        return values_of(self.tables(drawn, at), measures)
-
 
 class MarginResampler(NullResampler):
     """Draws dense tables from the margins alone, by random numbers of each resample and table."""
@@ -89,9 +79,9 @@ class MarginResampler(NullResampler):
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         return random_keys((count,), generator)
 
-    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         counts = fixed_margins(*self.sizes(at), mix(drawn.unsqueeze(1) + self.keys[at]))
-        return ContingencyTables(counts.to(self.device), validate=False)
+        return values_of(ContingencyTables(counts.to(self.device), validate=False), measures)
 
 
 class ItemPermuter(NullResampler):
@@ -120,24 +110,26 @@ class ItemPermuter(NullResampler):
         by_size: dict[int, list[int]] = {}
         for i, (n, *_) in enumerate(self.items[at]):
             by_size.setdefault(n, []).append(i)
-        orders, state, parts = np.empty((count, 0), dtype=np.int32), generator.get_state(), []
+        size, state, parts = 0, generator.get_state(), []
         for n, places in sorted(by_size.items()):
-            if orders.shape[1] != rounded_up(n):
+            if size != (size := n + -n % (1 << max(0, n.bit_length() - 4))):  # of four bits, and zeros
                 generator.set_state(state)
-                orders = random_orders(n, count, generator)
+                orders = random_orders(size, count, generator).numpy()
+            order = torch.from_numpy(orders[orders < n])
             _, true, pred = zip(*(self.items[at.start + i] for i in places), strict=True)
             true = true[:1] if all(x is true[0] for x in true) else true
-            parts.append(self.count(permuted(true, orders), torch.stack(pred), at).counts)
-        order = np.argsort([i for _, places in sorted(by_size.items()) for i in places])
-        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)[:, order]
+            permuted = torch.stack([x.index_select(0, order).view(count, n) for x in true], 1)
+            parts.append(self.count(permuted, torch.stack(pred), at).counts)
+        back = np.argsort([i for _, places in sorted(by_size.items()) for i in places])
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)[:, back]
 
     def count(self, true: Tensor, pred: Tensor, at: slice, layout: str = "dense") -> ContingencyTables:
         sizes: Any = dict(zip(("num_classes", "num_clusters"), (x.shape[1] for x in self.sizes(at)), strict=True))
         options: Any = {"layout": layout, "validate": self.device.type == "cpu"}  # a device would be waited for
         return ContingencyTables.from_labels(true.to(self.device), pred.to(self.device), **sizes, **options)
 
-    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
-        return ContingencyTables(drawn, validate=False)
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
+        return values_of(ContingencyTables(drawn, validate=False), measures)
 
 
 class SparsePermuter(ItemPermuter):
@@ -149,12 +141,12 @@ class SparsePermuter(ItemPermuter):
         return max(int(self.class_sizes.sum(-1).max()), MAX_DRAWN_CELLS // RESAMPLES_PER_BLOCK)
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        true = codes_of(self.sizes(at)[0])
-        return permuted([*true], random_orders(true.shape[1], count, generator))
+        true = codes_of(self.sizes(at)[0])[0]
+        return true.index_select(0, random_orders(len(true), count, generator)).view(count, 1, -1)
 
-    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         pred = in_random_order(self.sizes(at)[1], self.keys[at])
-        return self.count(drawn, pred, at, "sparse")
+        return values_of(self.count(drawn, pred, at, "sparse"), measures)
 
 
 def n_groups(sizes: Tensor) -> Tensor:
@@ -168,22 +160,9 @@ def codes_of(sizes: Tensor) -> Tensor:
     return code.repeat(len(sizes)).repeat_interleave(sizes.flatten()).view(len(sizes), -1)
 
 
-def rounded_up(n: int) -> int:
-    """The next number with zeros after its first four bits."""
-    step = 1 << max(0, n.bit_length() - 4)
-    return -(-n // step) * step
-
-
-def random_orders(n: int, count: int, generator: torch.Generator) -> NDArray[Any]:
-    """Random orders of n items and a few more, ``(count, rounded_up(n))``."""
-    sizes, dtype = (rounded_up(n) for _ in range(count)), torch.int32
-    return torch.stack([torch.randperm(size, generator=generator, dtype=dtype) for size in sizes]).numpy()
-
-
-def permuted(codes: Sequence[Tensor], orders: NDArray[Any]) -> Tensor:
-    """Codes ``(N,)`` of S tables in each of the orders of the first N items, ``(count, S, N)``."""
-    order = torch.from_numpy(orders[orders < len(codes[0])])
-    return torch.stack([x.index_select(0, order).view(len(orders), -1) for x in codes], 1)
+def random_orders(n: int, count: int, generator: torch.Generator) -> Tensor:
+    """One after the other, ``(count * n,)``."""
+    return torch.cat([torch.randperm(n, generator=generator, dtype=torch.int32) for _ in range(count)])
 
 
 def in_random_order(sizes: Tensor, keys: Tensor) -> Tensor:
@@ -192,13 +171,6 @@ def in_random_order(sizes: Tensor, keys: Tensor) -> Tensor:
     places = mix(keys.unsqueeze(1) + torch.arange(codes.shape[1])) >> bits << bits
     ordered = np.sort((places | codes).numpy(), axis=1) & ((1 << bits) - 1)
     return torch.from_numpy(ordered).to(codes.dtype)
-
-
-def keys_of(tables: ContingencyTables) -> Tensor:
-    """Numbers ``(B,)`` int64 that follow from the cells of each table, not from the order of its groups."""
-    batch, row, column, count = tables.cells()
-    rows, columns = tables.class_sizes[batch, row], tables.cluster_sizes[batch, column]
-    return rows.new_zeros(len(tables)).index_add_(0, batch, mix(mix(mix(count) + rows) + columns))
 
 
 def null_values(
@@ -215,7 +187,9 @@ def null_values(
     fewer than the cells. Only the table itself decides how, and which random numbers are its own.
     """
     seed = seed_of(generator, tables.device)
-    keys = mix(keys_of(tables) + seed).cpu()
+    batch, row, column, count = tables.cells()  # keys do not depend on the order of the groups
+    cells = mix(mix(mix(count) + tables.class_sizes[batch, row]) + tables.cluster_sizes[batch, column])
+    keys = mix(cells.new_zeros(len(tables)).index_add_(0, batch, cells) + seed).cpu()
     rows, columns = (x.cpu().sort(descending=True).values for x in (tables.class_sizes, tables.cluster_sizes))
     cells, items = n_groups(rows) * n_groups(columns), rows.sum(-1)
     on_cpu = tables.device.type == "cpu"
@@ -225,6 +199,7 @@ def null_values(
         few &= items * _COUNT_ITEM_NS <= cells * _DRAW_CELL_NS
     # Sorted groups put padding last; drawing tables in the order of their numbers of groups keeps padding small.
     order = (n_groups(rows) * (columns.shape[1] + 1) + n_groups(columns)).argsort(stable=True)
+    ways: tuple[tuple[Any, Tensor], ...]
     ways = ((SparsePermuter, sparse), (ItemPermuter, few), (MarginResampler, ~(sparse | few)))
     chosen = [(way, order[which[order]]) for way, which in ways if bool(which.any())]
     parts, chosen = [], chosen or [(MarginResampler, order)]

@@ -116,35 +116,31 @@ def _take_ids(tables: Sequence[Table], named: Collection[str]) -> None:
 
     Raise where files have ids in text, but other ones.
     """
-    ids = [_like_ids(table, named) for table in tables]
+    if all(table.row_names is not None for table in tables):
+        return
+    ids, texts = [_like_ids(table, named) for table in tables], dict[str, str]()
     for table, name in [(table, name) for table, own in zip(tables, ids, strict=True) for name in own]:
         cells = [x for block in table.blocks([name], {name}) for x in _texts(block[0])]
         names, start = set(cells), int(cells[0]) if is_plain(cells[0]) else None
         # Numbers in their order say no more than the position.
         is_sure = start is None or (len(cells) > FEW and cells != [str(start + i) for i in range(len(cells))])
-        taken = list[str | None]()
-        for own in ids:
-            same = [x for x, head in own.items() if is_sure and 2 * len(head & names) > len(head)]
-            taken.append(name if name in own else next(iter(same), None))
-        if len(chosen := [(one, x) for one, x in zip(tables, taken, strict=True) if x is not None]) > 1:
+        chosen = list[tuple[Table, str]]()
+        for one, heads in zip(tables, ids, strict=True):
+            same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
+            chosen += [(one, x) for x in ([name] if name in heads else same[:1])]
+        if len(chosen) > 1:
             for one, x in chosen:
                 one.name_rows(x)
             each = ", ".join(f"{repr(x) if x else 'the first column'} of {one.path}" for one, x in chosen)
-            which = repr(name) if name and {*taken} <= {name, None} else each
+            which = repr(name) if name and {x for _, x in chosen} == {name} else each
             print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
             return
-    texts = {
-        i: name
-        for i, own in enumerate(ids)
-        for name, head in own.items()
-        if len(head) > FEW and not any(map(is_plain, head))
-    }
+        if start is None and len(cells) > FEW:
+            texts.setdefault(table.path, name)
     if len(texts) > 1:
-        (i, name), (j, other) = [*texts.items()][:2]
-        got = (
-            f"others in {other!r} (--id COLUMN says which column of all files holds them, --join position ignores them)"
-        )
-        raise ValueError(f"{tables[j].path}: expected the ids in {name!r} of {tables[i].path}; got {got}")
+        (path, name), (other, own), *_ = texts.items()
+        remedy = "--id COLUMN says which column of all files holds them, --join position ignores them"
+        raise ValueError(f"{other}: expected the ids in {name!r} of {path}; got others in {own!r} ({remedy})")
 
 
 def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | None = None) -> dict[str, set[str]]:
