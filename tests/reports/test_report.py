@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -20,9 +21,6 @@ from torchclusteval.cli import main
 from torchclusteval.inference.intervals import two_sided
 from torchclusteval.reports import Report
 from torchclusteval.reports.tested import ends, holm
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("scipy")
 
 VOID = {"meta", "link", "wbr", "br", "img", "hr", "input"}
 
@@ -591,7 +589,6 @@ def test_it_is_written_and_shown_in_notebooks(tmp_path: Path) -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    pytest.importorskip("pyarrow")
     true, pred = clusterings(5)
     path = tmp_path / "labels.csv"
     rows = [["kind", "donor", *(f"run_{i}" for i in range(5))]]
@@ -642,10 +639,9 @@ def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys
 
 
 def test_a_column_alone_keeps_its_name() -> None:
-    pandas = pytest.importorskip("pandas")
     true, pred = clusterings(1)
     for name, shown in (("leiden", "leiden"), (None, "0"), ("", "0")):
-        assert tce.report(true, pandas.Series(pred[0], name=name), n_resamples=100).names == (shown,)
+        assert tce.report(true, pd.Series(pred[0], name=name), n_resamples=100).names == (shown,)
     assert tce.report(true, torch.as_tensor(pred[0]), n_resamples=100).names == ("0",)
 
 
@@ -674,7 +670,6 @@ def test_without_a_truth_a_clustering_without_labels_is_last(place: int) -> None
 
 
 def test_the_groups_of_items_go_by_their_index() -> None:
-    pd = pytest.importorskip("pandas")
     true, frame = pd.Series(["a", "b"] * 4), pd.DataFrame({"k": [0, 1] * 4})
     with pytest.raises(ValueError, match="by: expected the index of labels_true"):
         tce.report(true, frame, by=pd.Series([0, 0, 0, 0, 1, 1, 1, 1], index=range(7, -1, -1)), n_resamples=20)
