@@ -344,7 +344,17 @@ def test_groups_equal_labels() -> None:
 
 
 def test_documents_of_one_side() -> None:
-    tables = ContingencyTables.from_documents({"a": [[1, 2]], "b": [{1}]}, {"b": [(1, 5)], "c": [np.array([3])]})
+    many = {x: [[1]] for x in "aefghij"}
+    said = "^pred_documents lacks 7 of 8 documents, which count as empty there: 'a', 'e', 'f', 'g', 'h' and 2 more$"
+    with pytest.warns(UserWarning, match=said):
+        ContingencyTables.from_documents(many | {"b": [[1]]}, {"b": [[1]]})
+    with pytest.warns(UserWarning, match="^true lacks 1 of 1 recordings, which count as empty there: 'r'$"):
+        ContingencyTables.from_intervals({}, {"r": [(0, 1, "x")]})
+    both = (
+        "^pred_documents lacks 1 of 2 .*: 'a'; true_documents lacks 1 of 2 documents, which count as empty there: 'c'$"
+    )
+    with pytest.warns(UserWarning, match=both):
+        tables = ContingencyTables.from_documents({"a": [[1, 2]], "b": [{1}]}, {"b": [(1, 5)], "c": [np.array([3])]})
     assert tables.names == ("a", "b", "c")
     assert tables.counts.tolist() == [[[0]], [[1]], [[0]]]
     assert tables.unmatched_by_class.tolist() == [[2], [0], [0]]

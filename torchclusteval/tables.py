@@ -221,8 +221,7 @@ class ContingencyTables:
         the others are in ``unmatched_by_class`` and ``unmatched_by_cluster``.
 
         Args:
-            true_groups: a list of sets (or lists, tuples, arrays) of hashable items, or a mapping of names of groups to
-                sets.
+            true_groups: a list of sets (or lists, tuples, arrays) of hashable items, or a mapping of names to sets.
             pred_groups: likewise.
             on_duplicate: ``"error"`` refuses an item in two groups of one side, ``"first"`` keeps it in the first.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
@@ -246,8 +245,8 @@ class ContingencyTables:
 
         Args:
             true_documents: a mapping of documents to their groups; items of different documents are different.
-            pred_documents: likewise. A document without an entry on one side has no groups there. Tables are in the
-                order of ``true_documents``, then of documents in ``pred_documents`` alone; ``names`` has the documents.
+            pred_documents: likewise. A document without an entry on one side has no groups there, with a warning.
+                Tables are in the order of ``true_documents``, then of others in ``pred_documents``, their ``names``.
             on_duplicate: as in :meth:`from_groups`.
             layout: likewise.
 
@@ -266,7 +265,7 @@ class ContingencyTables:
         Args:
             true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
                 batch of tables. Rows are labels in the order of first occurrence.
-            pred: likewise. A recording that one side lacks has no intervals there; ``names`` has the recordings.
+            pred: likewise. A recording that one side lacks has no intervals there, with a warning; ``names`` has them.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
 
         Returns:
@@ -598,7 +597,7 @@ class ContingencyTables:
         groups, dims = self.groups, len(self.batch_shape)
         if dims == 1 and keys.dim() == 1:
             groups = select_groups(groups, keys)
-        elif dims == 1 or not isinstance(key, (int, slice)):
+        elif dims == 1 or not isinstance(key, (int, slice, list)) or (isinstance(key, list) and keys.dim() < dims):
             groups = None  # these tables share no list of ids
         return self._select(self._cells.select(keys), keys, groups)
 
@@ -607,8 +606,11 @@ class ContingencyTables:
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        names = self.names if keys.dim() == 1 and self.groups is None else None
-        names = None if names is None else tuple(names[key] for key in keys.tolist())
+        names, numbers = self.names, keys
+        if self.groups is not None:  # names are those of (B, G) clusterings
+            whole = groups is not None and keys.dim() == len(self.batch_shape) == 2 and keys.shape[1] > 0
+            names, numbers = (names, keys[:, 0] // self.batch_shape[1]) if whole else (None, keys)
+        names = None if names is None or numbers.dim() != 1 else tuple(names[i] for i in numbers.tolist())
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
         return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
 

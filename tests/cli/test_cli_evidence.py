@@ -135,6 +135,7 @@ def test_size_and_fonts_of_pictures(run: Any, error: Any, file: str, tmp_path: P
     assert set(re.findall(rb"/Subtype /(Type\w+|CIDFont\w+)", pdf.read_bytes())) <= {b"Type0", b"CIDFontType2"}
     run(*asked, "--plot", str(pdf))
     assert b"/MediaBox [ 0 0 576 360 ]" not in pdf.read_bytes()  # of one call alone
+    assert "layout" not in run(*asked, "--plot", str(png), "--size", "3.5x2.5").err
     assert "--size: expected WIDTHxHEIGHT in inches" in error(*asked, "--plot", str(pdf), "--size", "0x2")
 
 

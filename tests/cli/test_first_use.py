@@ -267,33 +267,41 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, run: Any) -> N
     assert "note: in 'id' every item is a cluster of its own; if it holds ids, --exclude it" in err
 
 
-_REPLACE = ["score", "ids.csv", "--truth", "class", "--overwrite", "--output"]
+_REPLACE = ["score", "cells.csv", "--truth", "class", "--overwrite", "--output"]
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["score", "ids.csv", "runs.csv"], "expected one column, the truth; got 2: 'id', 'class' (--truth COLUMN"),
-        (["score", "runs.csv", "ids.csv", "--truth", "x"], "2 files: --truth: expected a column that one of them has"),
+        (
+            ["score", "cells.csv", "runs.csv"],
+            "cells.csv: expected one column, the truth; got 2: 'id', 'class' (--truth COLUMN",
+        ),
+        (
+            ["score", "runs.csv", "cells.csv", "--truth", "x"],
+            "2 files: --truth: expected a column that one of them has",
+        ),
         (["score", "runs.csv", "runs.csv", "--truth", "run"], "got 'run' ('runs.csv:run' or 'runs.csv:run (2)'?)"),
         (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
         (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are 'id', 'run', 'other')"),
         (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; got only missing ones and noise"),
         (["score", "parts", "--truth", "run"], "one with the directory parts/sub"),
-        ([*_REPLACE, "ids.csv"], "--output: expected a file other than the inputs; got ids.csv"),
+        ([*_REPLACE, "cells.csv"], "--output: expected a file other than the inputs; got cells.csv"),
         (
-            ["score", "ids.csv", "--truth", "class", "--plot", "a.svg", "--output", "a.svg"],
+            ["score", "cells.csv", "--truth", "class", "--plot", "a.svg", "--output", "a.svg"],
             "--output: expected a file of text",
         ),
     ],
 )
 def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
-    Path("ids.csv").write_text("id,class\n1,a\n2,b\n")
+    Path("cells.csv").write_text("id,class\n1,a\n2,b\n")
     Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
     Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
     Path("parts/sub").mkdir(parents=True)
     Path("parts/a.csv").write_text("run,other\n0,0\n1,1\n")
-    assert said in error(*words)
+    shown = error(*words)
+    assert said in shown
+    assert shown.count("score-overlapping") < 2
 
 
 OUTPUTS = {
@@ -345,10 +353,14 @@ def test_an_old_output_survives_a_full_disk(disk: Path, capsys: Any) -> None:
         assert all((disk / old).read_text() == "old" for old in OUTPUTS)
 
 
-def test_files_of_which_one_has_names_of_rows_are_joined_by_position_with_a_note(folder: Path, capsys: Any) -> None:
+def test_files_of_which_one_has_names_of_rows(folder: Path, capsys: Any) -> None:
+    """They are joined by a column with these names, or by position with a note."""
     (folder / "named.csv").write_text(",class\nr2,a\nr1,b\nr3,b\n")
-    (folder / "plain.csv").write_text("cell,k\nr2,0\nr1,1\nr3,1\n")
-    assert main(["score", "named.csv", "plain.csv", "--columns", "*k", "--measures", "ari"]) == 0
-    shown = capsys.readouterr()
-    assert "1.0000" in shown.out
-    assert "named.csv alone has names of rows: files are joined by position (--id COLUMN" in shown.err
+    alone = "named.csv alone has names of rows: files are joined by position (--id COLUMN"
+    joined = "note: files are joined by the first column of named.csv, 'cell' of plain.csv, which"
+    for other, said in (("cell,k\nr3,1\nr2,0\nr1,1\n", joined), ("j,k\n0,0\n0,1\n0,1\n", alone)):
+        (folder / "plain.csv").write_text(other)
+        assert main(["score", "named.csv", "plain.csv", "--truth", "class", "--columns", "k", "--measures", "ari"]) == 0
+        shown = capsys.readouterr()
+        assert "1.0000" in shown.out
+        assert said in shown.err

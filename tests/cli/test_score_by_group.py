@@ -99,10 +99,14 @@ def test_the_best_first(tmp_path: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--truth", "class", "--by", "doc"], "--by: expected a column that the file has; got 'doc' (did you mean"),
+        (
+            ["--truth", "class", "--by", "doc"],
+            "--by: expected a column that the file has; got 'doc' (did you mean 'document'? there are 'document'",
+        ),
         (["--by", "document"], "expected one column, the truth; got 3: 'class', 'km', 'other' (--truth COLUMN"),
         (["--truth", "class", "--by", "document"], "labels.csv: column 'document'"),
         (["--truth", "class", "--per", "group"], "--per: expected --by COLUMN too"),
+        (["--truth", "class", "--resamples", "groups", "--resamples", "9"], "--resamples: expected --by COLUMN too"),
     ],
 )
 def test_mistakes(tmp_path: Path, error: Any, arguments: list[str], message: str) -> None:
@@ -121,6 +125,16 @@ def test_by_goes_with_all_options(tmp_path: Path, run: Any) -> None:
     for key, values in {"rand_low": interval.low, "rand_high": interval.high, "rand_p": test.p_value}.items():
         shown = [math.nan if row[key] is None else row[key] for row in found["groups"]]
         assert shown == pytest.approx(values.flatten().tolist(), nan_ok=True)
+    shown = run(*asked, "--confidence-level", "0.9", "--resamples", "groups", "--format", "json")
+    assert "note: drawn: groups; intervals hold for new groups of items like these" in shown.err
+    assert "groups" not in shown.json
+    for row, macro in zip(shown.json["scores"], [True, False, None] * 2, strict=True):
+        assert ("rand_low" in row) == (macro is not None)
+        if macro is not None:
+            drawn = tce.bootstrap(tables, "rand", 1000, 0.9, rng=0, resample="groups", macro=macro)["rand"]
+            place = ["km", "other"].index(row["clustering"])
+            ends = drawn.low[place].item(), drawn.high[place].item()
+            assert (row["rand_low"], row["rand_high"]) == pytest.approx(ends)
     classes = run(*asked, "--per", "class", "--sort", "macro_f", "--format", "json").json
     plain = [*asked[:4], "--columns", "km,other", "--measures", "rand", "--per", "class", "--sort", "macro_f"]
     assert classes["classes"] == run(*plain, "--format", "json").json["classes"]
@@ -183,7 +197,10 @@ def test_difference_over_groups(tmp_path: Path, run: Any, macro: bool) -> None:
     path.write_text("\n".join(map(",".join, [["d", "t", "a", "b", "c"], *lines])) + "\n")
     asked = ["difference", str(path), "--truth", "t", "--against", "a", "--by", "d", "--noise-label", "-1"]
     options = ["--missing", "ignore", "--measures", "ari,bcubed_f", "--resamples", "200", "--format", "json"]
-    rows = run(*asked, *options, "--correction", "holm", *(["--macro"] if macro else [])).json["scores"]
+    options += ["--correction", "holm", *(["--macro"] if macro else [])]
+    shown = run(*asked, *options)
+    assert run(*asked, *options, "--resamples", "groups").out == shown.out
+    rows = shown.json["scores"]
     p_values = []
     for row, other in zip(rows, (1, 2), strict=True):
         mask = known & (runs[other] >= 0)
@@ -203,6 +220,7 @@ def test_mistakes_of_difference(tmp_path: Path, error: Any) -> None:
     path = write(tmp_path, ROWS[:6])
     asked = ["difference", path, "--truth", "class", "--against", "km"]
     assert "--macro: expected --by COLUMN too" in error(*asked, "--macro")
+    assert "'classes' (--by COLUMN is for groups); got 'groups'" in error(*asked, "--resamples", "groups")
     assert "--truth: expected a column" in error("difference", path, "--against", "km")
     assert "--against: expected a column" in error("difference", path, "--truth", "class")
     assert "--truth: expected a column of one file; got 'class' ('" in error("difference", path, *asked[1:])
@@ -243,7 +261,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     path, page = tmp_path / "a.csv", str(tmp_path / "page.html")
     rows = ["x,1,1,1", "x,1,1,2", "y,2,2,3", "y,2,2,4", "z,1,2,5", "z,2,3,6"]
     path.write_text("\n".join(["t,a,b,id", *rows]) + "\n")
-    drawn = "--resamples: expected a number, as groups are drawn; got classes"
+    drawn = "--resamples: expected groups or a number, as groups are drawn; got classes"
     by = [str(path), "--truth", "t", "--by", "id", "--resamples", "classes"]
     assert drawn == error("difference", *by, "--against", "a")
     pytest.importorskip("matplotlib")

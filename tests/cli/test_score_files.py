@@ -192,6 +192,8 @@ def test_options_without_effect_are_refused(tmp_path: Path, error: Any) -> None:
         ([*one, "--id", "t"], "--id: expected a column other than that of --truth"),
         ([*one, "--seed", "1"], "--seed: expected --confidence-level or --resamples too"),
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
+        ([*one, "--dpi", "300"], "--dpi: expected --plot FILE too; got --dpi alone"),
+        ([*one, "--size", "3x2"], "--size: expected --plot FILE too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
     ):
         assert words in error(*asked)
@@ -225,12 +227,16 @@ def test_files_as_people_have_them(tmp_path: Path, run: Any, error: Any, monkeyp
     assert "(there are 'leiden_0.5', 'kmeans', 'class', 'donor')" in error("score", *files[1:], *asked, "zzz")
     said = run("score", "class.csv", "kmeans.csv", *asked, "kmeans").err
     assert "of these files none has names of rows: files are joined by position (--id COLUMN" in said
-    assert "note: 'donor', which all files have, does not name the rows of each" in said
     Path("twice.csv").write_text("\n".join([Path("cell.csv").read_text().strip(), "0,7"]) + "\n")
     refused = error("score", "class.csv", "twice.csv", *asked, "kmeans")
     assert refused.startswith("twice.csv: column 'cell': expected different names of rows; got 7 2 times (--join")
+    ids = {name: [f"{letter}{i}" for i in rng.permutation(60)] for name, letter in (("one", "c"), ("two", "x"))}
+    for name, own in ids.items():
+        Path(f"{name}.csv").write_text("\n".join([f"{name},k", *(f"{x},{x[-1]}" for x in own)]) + "\n")
+    refused = error("score", "one.csv", "two.csv", "--truth", "one.csv:k")
+    assert refused.startswith("two.csv: expected the ids in 'one' of one.csv; got others in 'two' (--id COLUMN")
     Path("renamed.csv").write_text("item,run\na,1\nb,2\n")
-    refused = error("score", "cell.csv", "renamed.csv", "--truth", "run", "--id", "cell")
+    refused = error("score", "cell.csv", "renamed.csv", "--truth", "renamed.csv:run", "--id", "cell")
     assert "renamed.csv: --id: expected a column 'cell' in each file; got 'item', 'run' (--join position" in refused
 
 

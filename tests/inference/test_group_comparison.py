@@ -94,7 +94,7 @@ def test_random_swaps_are_near_all() -> None:
 
 
 def test_one_against_many() -> None:
-    """Values are those of single calls; p-values are adjusted for both."""
+    """Values are those of single calls; equal sides are no comparison, and a slice keeps the names."""
     by, true, a, b = labels(6)
     one = ContingencyTables.from_labels(true, a, by=by)
     many = ContingencyTables.from_labels(true, {"b": b, "same": 9 - a, "b again": 7 - b}, by=by)
@@ -110,9 +110,19 @@ def test_one_against_many() -> None:
         adjusted = found[name].p_adjusted
         assert adjusted is not None
         p = record.p_value.item()
-        assert adjusted.tolist() == [min(1.0, 2 * p), 1.0, min(1.0, 2 * p)]  # two comparisons
+        assert adjusted.tolist() == [p, 1.0, p]  # one comparison
         assert found[name].low[1] == found[name].high[1] == 0
-    assert found.settings["smallest_p_adjusted"] == 2 / 32
+    assert found.settings["smallest_p_adjusted"] == 1 / 32
+    both = ContingencyTables.from_labels(true, {"a": a, "b": b, "same": 9 - a}, by=by)
+    assert tce.paired_groups(both[0], both[1:], ["ari"], 100, rng=0)["ari"].clusterings == ("b", "same")
+    assert both[1:][1:].names == ("same",)
+    assert both[[2, 0]].names == ("same", "a")
+    assert both[[True, False, True]].names == ("a", "same")
+    assert both[0].names is None
+    # the 16 ways to swap five groups give no p-value below 1/16, so that no 95 % interval agrees with it
+    few = tce.paired_groups(both[0, :5], both[1:, :5], ["ari"], 100, rng=0)
+    assert few["ari"].low.isnan().tolist() == few["ari"].high.isnan().tolist() == [True, False]
+    assert "note: with 5 groups no p-value is below 0.0625: too few for intervals of 95 %" in str(few)
 
 
 @pytest.mark.parametrize("macro", [False, True])

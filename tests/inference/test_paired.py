@@ -259,7 +259,7 @@ def test_several_p_values_together_can_pass_by_benjamini_and_hochberg() -> None:
 
 @pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg"])
 def test_equal_partitions_are_named_and_one_comparison(correction: str) -> None:
-    """Three distinct others, one of them a copy of A, and one that comes twice."""
+    """Three distinct others, one of them a copy of A, which is no comparison, and one that comes twice."""
     generator = torch.Generator().manual_seed(0)
     true = torch.randint(0, 3, (120,), generator=generator)
     noise = torch.rand(3, 120, generator=generator) < torch.tensor([[0.1], [0.2], [0.6]])
@@ -271,9 +271,10 @@ def test_equal_partitions_are_named_and_one_comparison(correction: str) -> None:
     p, adjusted = record.p_value.tolist(), record.p_adjusted.tolist()
     assert p[1] == adjusted[1] == 1
     assert p[0] == p[3]
-    holm, hochberg = (max(3 * p[2], 2 * p[0]), 3 * p[2]), (1.5 * p[0], min(3 * p[2], 1.5 * p[0]))
+    holm, hochberg = (max(2 * p[2], p[0]), 2 * p[2]), (p[0], min(2 * p[2], p[0]))
     expected = [min(1.0, x) for x in (holm if correction == "holm" else hochberg)]
     assert p[2] <= p[0]
+    assert found.settings["smallest_p_adjusted"] == 2 / 201 * (2 if correction == "holm" else 1)
     assert [adjusted[0], adjusted[2]] == pytest.approx(expected)
     assert adjusted[3] == adjusted[0]
     for column in record.columns().values():
@@ -282,6 +283,8 @@ def test_equal_partitions_are_named_and_one_comparison(correction: str) -> None:
     one = paired_bootstrap(true, a, 2 - a, ["ari"], 50)
     assert str(one).splitlines()[-1] == "note: both clusterings are the same partition"
     assert one["ari"].p_value == 1
+    with pytest.raises(ValueError, match=r"^resample: expected 'items' or 'classes' .paired_groups draws groups.; got"):
+        paired_bootstrap(true, a, b, ["ari"], resample="groups")
 
 
 def test_p_values_that_stop_at_the_draws_say_how_many_it_takes() -> None:

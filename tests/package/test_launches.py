@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -45,6 +46,27 @@ def test_budget(name: str) -> None:
     assert counts.copies_to_device <= 2, counts
     if name in BYTES:
         assert counts.bytes <= BYTES[name] * 2 * 1000 * 10_000 * 8, counts
+
+
+MANY, FEW = torch.eye(4).long()[None] * 10**5 + 10**5, torch.eye(4).long() * torch.arange(60, 65).view(5, 1, 1) + 99
+RESAMPLING: dict[str, tuple[Tensor, Callable[..., Any]]] = {
+    "permutations, margins": (MANY, tce.permutation_test),
+    "permutations, items": (FEW, partial(tce.permutation_test, correction="holm")),
+    "bootstrap": (MANY, tce.bootstrap),
+    "bootstrap, items": (FEW, partial(tce.bootstrap, resample="items")),
+}
+
+
+@pytest.mark.parametrize("name", RESAMPLING)
+def test_more_draws_wait_no_more_often(name: str) -> None:
+    (counts, call), waits = RESAMPLING[name], []
+    for draws in (100, 600):
+        with counting():
+            tables = tce.ContingencyTables(counts.to("cuda"))
+        with counting() as found:
+            call(tables, ["ari", "ami"], draws, rng=0)
+        waits.append(found.waits)
+    assert len(waits[0]) == len(waits[1]) < 20, waits
 
 
 def test_every_budget_is_counted() -> None:

@@ -83,7 +83,7 @@ def runs(count: int, groups: int = 5, items: int = 120) -> np.ndarray:
 
 
 def small_axes() -> Any:
-    return Figure(figsize=(4, 3)).subplots()
+    return Figure(figsize=(3.5, 2.5)).subplots()
 
 
 def check_on_small_axes(draw: Any) -> None:
@@ -142,6 +142,27 @@ def test_texts_of_agreement_can_be_read(count: int) -> None:
         check_texts(plots.plot_agreement(scores, measure).figure)
     check_texts(plots.plot_agreement(scores, names=[LONG.format(i) for i in range(count)]).figure)
     check_on_small_axes(lambda axes: plots.plot_agreement(scores, ax=axes))
+
+
+@pytest.mark.parametrize("size", [None, (14, 4), (3.5, 2.5)])
+def test_names_with_one_beginning_and_end_stay_apart(size: Any) -> None:
+    """Names are whole where there is room, and never two of them alike."""
+    kinds = ("k-means", "k-medians", "Ward's linkage")
+    names = [
+        f"{kinds[i % 3]} on twelve features, restart number {i:02d} of 12, all scaled and centred" for i in range(12)
+    ]
+    pred = runs(12)
+    for draw in (
+        lambda ax: plots.plot_scores(tce.evaluate(pred[0], pred, ["ari"]), names=names, ax=ax),
+        lambda ax: plots.plot_agreement(tce.pairwise(pred, ["ari"]), names=names, ax=ax),
+        lambda ax: plots.plot_transitions(pred, names, ax=ax),
+        lambda ax: plots.plot_flow(pred, names, ax=ax),
+    ):
+        axes = draw(None if size is None else Figure(size).subplots())
+        check_texts(axes.figure)
+        shown = [x.get_text() for x in axes.get_yticklabels() or axes.get_xticklabels()]
+        assert len(set(shown)) == len(shown) > 5
+        assert size == (3.5, 2.5) or not axes.get_yticks().size or sorted(shown) == sorted(names)
 
 
 @pytest.mark.slow
@@ -296,19 +317,13 @@ def test_more_than_sixty_groups_are_drawn_together() -> None:
 
 def test_flows_are_as_wide_as_their_items() -> None:
     axes = plots.plot_flow({"a": [0, 0, 0, 1, 1, 2], "b": [5, 5, 6, 6, 6, 6]})
-    heights = sorted(box.get_height() for box in axes.patches if isinstance(box, Rectangle))
-    assert heights == [1, 2, 2, 3, 4]
+    bars = [box for box in axes.patches if isinstance(box, Rectangle)]
+    assert sorted(bar.get_height() for bar in bars) == [1, 2, 2, 3, 4]
+    assert not any(bar.get_clip_on() for bar in bars)  # outlines are whole
     assert [x.get_text() for x in axes.get_xticklabels()] == ["a", "b"]
     bands = [path.vertices for path in axes.collections[0].get_paths()]
     widths = sorted(round(float(path[7, 1] - path[0, 1]), 9) for path in bands)
     assert widths == [1, 1, 2, 2]
-
-
-def test_outlines_of_bars_are_whole() -> None:
-    axes = plots.plot_flow([[0, 0, 1, 1], [0, 1, 1, 1]])
-    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
-    assert len(bars) == 4
-    assert not any(bar.get_clip_on() for bar in bars)
 
 
 def test_flows_cross_little() -> None:

@@ -5,6 +5,7 @@ As on a phone of 390 pixels, in a frame of this width: a window of the browser h
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -47,6 +48,9 @@ out.width=document.documentElement.scrollWidth;out.window=window.innerWidth;
 window.parent.document.title=JSON.stringify(out)</script></body>"""
 
 
+LONG = "k-means with random initialisation, restart number {:02d} of 30, on features of mean 0 and standard deviation 1"
+
+
 def run(profile: Path, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
     command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", *options, page.as_uri()]
@@ -57,10 +61,20 @@ def run(profile: Path, page: Path, *options: str) -> subprocess.CompletedProcess
 def html() -> str:
     random = np.random.default_rng(0)
     true = random.integers(0, 5, 120)
-    names = [f"a rather long name of a clustering, with all of its parameters, number {i}" for i in range(30)]
+    names = [LONG.format(i) for i in range(30)]
     pred = {name: np.where(random.uniform(size=120) < (i + 1) / 40, random.integers(0, 6, 120), true) for i, name in
             enumerate(names)}  # fmt: skip
     return str(tce.report(true, pred, n_resamples=100).html)
+
+
+def test_names_are_whole_in_text_and_distinct_in_pictures(html: str) -> None:
+    """They differ in the middle, which pictures leave out where a name is too long."""
+    body = unescape(re.sub("<[^>]*>", "", html[html.index("<body>") :]))
+    assert all(body.count(LONG.format(i)) >= 2 for i in range(30))
+    assert "k-m..." not in body
+    drawn = [base64.b64decode(x).decode() for x in re.findall('data:image/svg[^,]*,([^"]*)', html)]
+    shown = [[x for x in re.findall("<text[^>]*>([^<]*)</text>", picture) if "k-means" in x] for picture in drawn]
+    assert [len(set(found)) for found in shown[:3]] == [30, 30, 30]  # scores, differences (with the best), agreement
 
 
 @pytest.mark.parametrize("width", [390, 500, 1280, 1600])

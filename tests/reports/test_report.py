@@ -203,6 +203,8 @@ def test_items_without_a_class_are_counted() -> None:
     true, pred = clusterings(5)
     labels = true.astype(object)
     labels[:30] = None
+    few = tce.report([None] * 50 + labels[50:].tolist(), pred, missing="ignore", n_resamples=20)
+    assert "44.4 % of the items are scored; ami_arithmetic and similar measures do not see" in page_of(few).text
     with pytest.raises(ValueError, match="labels_true: expected a label for every item"):
         tce.report(labels, pred)
     page = page_of(tce.report(labels, pred, missing="ignore", n_resamples=100))
@@ -234,8 +236,11 @@ def test_noise_shows_as_coverage() -> None:
 def test_groups_of_items_are_scored_by_themselves() -> None:
     true, pred = clusterings(4, items=200)
     ids = np.array([f"donor {x}" for x in np.arange(200) % 5], dtype=object)
-    found = tce.report(true, pred, by=ids, measures=["bcubed_f", "ari"], sort="bcubed_f", n_resamples=200)
+    asked: dict[str, Any] = {"measures": ["bcubed_f", "ari"], "sort": "bcubed_f", "n_resamples": 200}
+    found = tce.report(true, pred, by=ids, **asked)
+    assert tce.report(true, pred, by=ids, resample="groups", **asked).html == found.html
     page = page_of(found)
+    assert "subsets of the groups, and hold for new groups of items like these." in page.text
     macro = tce.evaluate(true, pred, ["bcubed_f"], by=ids).macro()["bcubed_f"]
     pooled = tce.pooled(tce.ContingencyTables.from_labels(true, pred, by=ids), ["bcubed_f"])["bcubed_f"]
     whole = tce.evaluate(true, pred, ["bcubed_f"])["bcubed_f"]
@@ -430,6 +435,7 @@ def test_the_same_partition_is_named() -> None:
     assert {name for name, verdict in given.items() if verdict == f"the same partition as {best}"} == copies
     assert {row[1] for row in page.rows if len(row) == 5 and row[0] in copies} == {"0.0000"}
     assert "2 of the others are the same partition." in page.text
+    assert "as the other side" not in page.text  # by their numbers
     alike = list(given.values()).count("not told apart")
     assert (f"{alike} of the others cannot be told apart" in page.text) == (alike > 0)
     assert ("It is better than each of the rest" in page.text) == (alike == 0)
@@ -451,6 +457,7 @@ def test_the_smallest_p_value_is_a_bound() -> None:
     )
     assert [row[3:] for row in page.rows if row and row[-1] == "told apart"] == [["≤ 0.0200", "told apart"]]
     assert "≤: the smallest value that this number of draws and comparisons can give." in page.text
+    assert page.text.count("n_resamples=") == 1  # for adjusted values, not for those before
     assert "It is better than each of the others, beyond chance, though chosen as the best on the same" in page.text
 
 
@@ -474,8 +481,11 @@ def test_without_a_truth_the_typical_clustering_comes_first() -> None:
     ranks = [row for row in page.rows if row and row[0].isdigit() and len(row) == 3]
     assert ranks[0][2] == f"{float(expected.agreement.max()):.4f}"
     assert page.headings == ["What was read", "Ranking", "Agreement of the clusterings", "Stability of its clusters"]
-    with pytest.raises(ValueError, match="resample: expected one of None, items, classes; got 'groups'"):
+    with pytest.raises(ValueError, match=r"resample: expected groups of items too .by=, --by. for 'groups'; got none"):
         tce.report([0, 1] * 10, [0, 1] * 10, resample="groups")
+    for unit in ("items", "classes"):
+        with pytest.raises(ValueError, match=rf"resample: expected .groups. or None, as groups are .* got '{unit}'"):
+            tce.report([0, 1] * 10, [0, 1] * 10, by=[0, 1] * 10, resample=unit)
     with pytest.raises(ValueError, match="by: expected None without a truth"):
         tce.report(None, pred, by=[0] * 90)
     with pytest.raises(ValueError, match="expected at most 500 clusterings without a truth; got 501"):
@@ -497,7 +507,8 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
     true, pred = clusterings(2667, items=120)
     found = tce.report(true, pred, measures=["ari", "vi"], n_resamples=100)
     page = page_of(found)
-    assert "Shown are the best 200 of 2667" in page.text
+    assert "Intervals are of the best 200 of 2667." in page.text
+    assert {row[0] for row in page.rows if len(row) == 5} >= {str(rank + 1) for rank in range(2667)}
     assert "The 60 best clusterings with each other" in page.text
     assert found.evidence.agreement is not None
     assert len(found.evidence.agreement["ari"]) == 60
@@ -534,12 +545,23 @@ def test_an_own_measure_ranks(better: Any) -> None:
         tce.report(true, pred, measures=["ari"], sort="mine")
 
 
+def test_progress_goes_through_all_steps() -> None:
+    true, pred = clusterings(3, items=40)
+    for labels_true, by in ((true, None), (true, np.arange(40) % 2), (None, None)):
+        seen: list[tuple[int, int]] = []
+        tce.report(labels_true, pred, by=by, n_resamples=20, progress=lambda *x, seen=seen: seen.append(x))
+        assert len(seen) > 6
+        assert seen == sorted(seen)
+        assert seen[-1] == (1000, 1000)
+
+
 def test_wrong_arguments_are_refused() -> None:
     true, pred = clusterings(3)
     for call, message in (
         (lambda: tce.report(true, pred, sort="entropy_classes"), "sort: expected a measure with a direction"),
         (lambda: tce.report(true, pred, by=[1, 2]), "by: expected ids of 90 items"),
         (lambda: tce.report(true, pred, n_resamples=0), "resamples: expected"),
+        (lambda: tce.report(true, pred, progress=5), "progress: expected a function"),  # type: ignore[arg-type]
         (lambda: tce.report(true, pred[None]), r"labels_pred: expected shape \(B, N\)"),
         (lambda: tce.report(true[:-1], pred), "expected one number of items"),
     ):
@@ -575,21 +597,21 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_command_writes_the_page(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torchclusteval.common.progress._SECONDS_OF_A_LINE", 0)
     target = str(tmp_path / "report.html")
     command = ["report", file, "--truth", "kind", "--exclude", "donor", "--output", target, "--resamples", "100"]
     assert main(command) == 2
     assert "--missing ignore" in capsys.readouterr().err
     assert main([*command, "--missing", "ignore"]) == 0
-    out = capsys.readouterr().out
+    out, said = capsys.readouterr()
+    assert "report: 100% 1000/1000" in said
     page, html = Page(Path(target).read_text()), Path(target).read_text()
     check_alone(page, html)
     assert out.startswith("5 clusterings; the best by ami_arithmetic is run_")
-    shown = page.row("file")[1]  # a long path loses its middle
-    start, _, end = shown.partition("...")
-    assert file.startswith(start)
-    assert file.endswith(end)
-    assert Path(file).name in shown
+    assert page.row("file")[1] == file
     assert page.row("items without a class, not scored")[1] == "1"
     true, pred = clusterings(5)
     kept = np.arange(90) != 4

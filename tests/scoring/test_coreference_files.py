@@ -218,13 +218,21 @@ def test_two_systems(tmp_path: Path, run: Any, error: Any) -> None:
         (["--against", "x"], "--against: expected one of"),
         *(([f"--{x}", "2"], f"--{x}: expected a table of labels, not {key}; got 2") for x in OF_TABLES),
         (["--missing", "ignore"], "--missing: expected a table of labels"),
-        (["--resamples", "items"], "--resamples: expected a number, as groups are drawn; got items"),
+        (["--resamples", "items"], "--resamples: expected groups or a number, as groups are drawn; got items"),
         (["--measures", "ami"], "(--macro)"),
     ):
         assert message in error(*asked, *words)
     assert f"expected the key and two responses of coreference; got {key} {one}" in error("difference", key, one)
-    message = error("score-coreference", key, one, "--measures", "ami")
-    assert message.endswith("got 'ami_arithmetic' (difference --macro compares its means over documents)")
+    asked = ["score-coreference", key, one, "--measures", "ami", "--format", "json"]
+    remedy = "(--per document has its rows; difference --macro compares two responses)"
+    assert error(*asked).endswith(f"got 'ami_arithmetic' {remedy}")
+    shown = run(*asked, "--per", "document", "--confidence-level", "0.9")
+    assert "note: no row of all documents for ami_arithmetic: not defined by sums over documents" in shown.err
+    expected = tce.evaluate_tables(tables[0], ["ami"])["ami"].tolist()
+    assert [row["score"] for row in shown.json] == pytest.approx(expected, nan_ok=True)
+    rows = run(*asked[:4], "ami,lea_f", *asked[5:], "--per", "document").json
+    assert (rows[-1]["document"], rows[-1]["measure"]) == ("all documents", "lea_f")
+    assert len(rows) == 2 * len(expected) + 1
     said = run("difference", key, one, one, two, "--measures", "lea_f").err
     assert f"note: the same tables as the other side: {one + ' (2)'!r}\n" in said
 

@@ -36,6 +36,8 @@ def test_a_single_clustering_has_scores_without_dimensions():
     scores = tce.evaluate(TRUE, PRED[0], ["ari"])
     assert scores["ari"].shape == ()
     assert scores.to_dict() == {"adjusted_rand": 1.0}
+    assert scores.to_dict()["ari"] == scores.to_dict().get("ARI") == scores.to_numpy()["ari"] == 1
+    assert "ami" not in scores.to_dict()
     assert "adjusted_rand" in str(scores)
     assert scores.to_pandas().shape == (1, 1)
 
@@ -237,6 +239,37 @@ def test_items_of_one_side_are_no_missing_items() -> None:
     options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
     assert "items scored" not in str(tce.evaluate([1, 1, 0], [1, 0, 1], ["muc_f", "panoptic_quality"], **options))
     assert "items scored: 33.3" in str(tce.evaluate([1, 1, 0], [1, 0, 1], ["muc_f", "purity"], **options))
+
+
+def test_a_sample_of_classes_is_said_for_the_measures_that_it_misleads() -> None:
+    """Pairs of classes are joined, and one class of each pair is known: it looks perfect but by its own items alone."""
+    true, pred = [i // 3 for i in range(30)], [i // 6 for i in range(30)]
+    known = [x if x % 4 == 0 else None for x in true]
+    alone = [
+        "completeness",
+        "inverse_purity",
+        "class_entropy",
+        "pair_recall",
+        "bcubed_recall",
+        "adjusted_wallace_recall",
+    ]
+    alone += ["class_projection_distance", "nvi_split", "ami_clusters"]
+    misled = ["ami", "ari", "jaccard", "fowlkes_mallows", "vi", "purity", "one_to_one_accuracy", "pair_f", "nmi"]
+    whole, sample = (
+        tce.evaluate(true, pred, alone + misled),
+        tce.evaluate(known, pred, alone + misled, missing="ignore"),
+    )
+    assert sample.coverage < 0.5
+    for name in alone:
+        assert sample[name].item() == pytest.approx(whole[name].item(), abs=1e-12), name
+        assert "too good" not in str(tce.evaluate(known, pred, [name], missing="ignore"))
+    for name in misled:
+        record = tce.MEASURES[tce.measures.ALIASES.get(name, name)]
+        assert sample[name].item() == pytest.approx(record.perfect, abs=1e-12) != whole[name].item(), name
+        note = (
+            f"30 % of the items are scored; {record.name} and similar measures do not see the other items of a cluster"
+        )
+        assert note in str(tce.evaluate(known, pred, [name], missing="ignore"))
 
 
 def test_the_headline_measures_have_a_name() -> None:

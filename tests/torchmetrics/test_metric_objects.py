@@ -127,7 +127,11 @@ def test_collections_share_no_state_between_other_options() -> None:
 
 def test_nothing_seen_is_nan() -> None:
     with pytest.warns(UserWarning, match="before the ``update`` method"):
-        assert all(math.isnan(value) for value in ClusteringMetric("pairs").compute().values())
+        values = ClusteringMetric("pairs").compute()
+    assert all(math.isnan(value) for value in values.values())
+    assert "ari" in values
+    assert "ami" not in values
+    assert values.get("ari") is values["ari"] is values["adjusted_rand"]
 
 
 @pytest.mark.slow

@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.timeout is not None:
             os.environ["TORCHCLUSTEVAL_TIMEOUT"] = str(arguments.timeout)
         OF_FILES.update({key: vars(arguments).get(key) for key in ("dpi", "size")})
+        for key in [key for key, value in OF_FILES.items() if value is not None and arguments.plot is None]:
+            raise ValueError(f"--{key}: expected --plot FILE too; got --{key} alone")
         _write(arguments.run(arguments), getattr(arguments, "output", None))
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):  # or the interpreter complains when it flushes at its end

@@ -87,7 +87,7 @@ ON_DUPLICATE = option(
 )
 UNIT = (
     "--resamples items or classes, besides a number, says what is drawn (default: items where there are fewer than 30 "
-    "classes and that is not biased, else classes)"
+    "classes and that is not biased, else classes; with --by groups)"
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
@@ -127,7 +127,7 @@ COMMANDS = (
         option(
             "--confidence-level P",
             "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
-            "of the groups",
+            "of the groups, or with --resamples groups to macro and pooled",
             type=probability,
         ),
         option(
@@ -171,9 +171,9 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
 Coreference (.conll) and items in several groups have commands of their own.
 
   A first column without a name (row names of pandas and R), or one cell more than
-  the header has, is no clustering: several FILEs are joined by it, by --id or by the
-  first column that all have, where it names each row once. A column whose name is in
-  two FILEs is called FILE:COLUMN, or FILE if that has no other column.
+  the header has, is no clustering: several FILEs are joined by it, by --id or by
+  columns that hold the same ids, a different one for each row. A column whose name
+  is in two FILEs is called FILE:COLUMN, or FILE if that has no other column.
   All but .npy, .npz and .txt need pyarrow: pip install 'torchclusteval[cli]'
 
 One FILE is read in blocks and need not fit in memory; torchrun's processes read a
@@ -303,7 +303,12 @@ classes and 95 % intervals from them (Student's t; too short below 30 classes). 
         "score clusterings in files against each other",
         TABLES,
         *CHOICE,
-        option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
+        option(
+            "--measure --measures NAME",
+            "default: adjusted_rand, which is symmetric, corrected for chance and fast for all pairs",
+            dest="measure",
+            default="adjusted_rand",
+        ),
         *LABELS,
         PLOT,
         option(
@@ -337,7 +342,10 @@ is closer to a truth: difference.
         option("--title TEXT", "of the page"),
         *CHOICE,
         MEASURES,
-        option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
+        option(
+            "--sort MEASURE",
+            "the measure that ranks (default: ami_arithmetic, or the first; without --truth adjusted_rand, as compare)",
+        ),
         LEVEL,
         option("--resamples R", f"resampled tables (default: 1000). {UNIT}", type=draws),
         SEED,

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 PROGRAM = "torchclusteval"
-UNITS = ("items", "classes")  # what may be drawn again
+UNITS = ("items", "classes", "groups")  # what may be drawn again
 
 _SAME = "measures noise noise_label device preset confidence_level layout header on_duplicate"  # here and in Python
 FLAGS = {"n_resamples": "--resamples", "resample": "--resamples"}
@@ -27,6 +27,8 @@ _KEYWORD = re.compile(rf"""\b({"|".join(FLAGS)})=["']([\w-]+)["']""")
 _ELSEWHERE = {
     "n_resamples=": "--resamples ",
     "permutation_test": "score --resamples R",
+    "estimate_from_sample": "torchclusteval estimate",
+    "paired_groups draws": "--by COLUMN is for",
     "evaluate(..., by=ids).macro() or macro=True": "--macro",
 }
 
@@ -171,7 +173,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def closest(name: str, known: Iterable[str], other: str = "") -> str:
-    """`` (did you mean ...?)``, else `` (other)`` or nothing; with ``other``, names are quoted."""
+    """`` (did you mean ...? other)``, or what there is of it; with ``other``, names are quoted."""
     close = get_close_matches(name, list(known), 3, 0.5 if other else 0.6)
-    hint = f"did you mean {' or '.join(map(repr, close) if other else close)}?" if close else other
-    return f" ({hint})" if hint else ""
+    guess = f"did you mean {' or '.join(map(repr, close) if other else close)}? " if close else ""
+    return f" ({(guess + other).strip()})" if guess or other else ""

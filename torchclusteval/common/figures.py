@@ -27,5 +27,10 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
     """Replace a file by a figure. TrueType fonts keep the texts of a PDF open to search and editing."""
     fonts = import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42, "ps.fonttype": 42})
     with replacing(path) as unfinished, fonts:
-        figure.set_size_inches(OF_FILES.get("size") or tuple(figure.get_size_inches()))
+        if (size := OF_FILES.get("size")) is not None:
+            scale = min(1.0, *(size / figure.get_size_inches()))
+            figure.draw_without_rendering()  # makes the texts of ticks
+            figure.set_size_inches(size)
+            for text in figure.findobj(import_optional("matplotlib.text", "plots").Text):
+                text.set_fontsize(scale * text.get_fontsize())
         figure.savefig(unfinished, dpi=OF_FILES.get("dpi"))

@@ -1,10 +1,10 @@
 """Numbers and tables as text."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
-_MAX_BRIEF = 200  # characters
+_MAX_BRIEF, _NAMED = 200, 5  # characters; documents
 
 
 def format_number(x: float) -> str:
@@ -33,6 +33,14 @@ def shortened(value: object) -> str:
     """The repr of a value, on one line of at most 60 characters."""
     text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def lacking(own: Collection[object], other: Collection[object], what: str = "documents") -> str:
+    """What to say of a side that lacks some of the documents (recordings) of the other; empty if it has all."""
+    alone = [name for name in other if name not in own]
+    more = f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
+    listed = ", ".join(map(shortened, alone[:_NAMED])) + more
+    return f"lacks {len(alone)} of {len(other)} {what}, which count as empty there: {listed}" if alone else ""
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -39,3 +39,16 @@ def progress_bar(name: str, shown: bool | None = None) -> Iterator[Progress | No
             bar.update(done - bar.n)
 
         yield advance
+
+
+class Steps:
+    """One progress, in thousandths, of several steps; ``work`` is that of all, more if steps turn out to take more."""
+
+    def __init__(self, progress: Progress | None, work: int) -> None:
+        self._progress, self._done, self._work = progress or (lambda *_: None), 0, work
+
+    def step(self, work: int = 0) -> Progress:
+        """The progress of the next step; without ``work`` of the last, which is all that is left."""
+        start, own = self._done, work or max(1, self._work - self._done)
+        self._done, self._work = start + own, max(self._work, start + own)
+        return lambda done, total: self._progress(int(1000 * (start + own * done / max(1, total)) / self._work), 1000)

@@ -9,6 +9,7 @@ import numpy as np
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_one_type, check_unmasked, is_listable
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.warn import warn_of_lacking
 from torchclusteval.counting.one_sided import tables_of
 from torchclusteval.labels.sources import Names
 
@@ -44,6 +45,7 @@ def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> Tabl
         [_read_side(documents.get(key, ()), name, f" of document {key!r}", on_duplicate) for key in names]
         for name, documents in given.items()
     ]
+    warn_of_lacking(true, pred, ("true_documents", "pred_documents"), "documents")
     return _count(sides[0], sides[1], names, layout)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_one_type, is_listable, is_whole
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.warn import warn_of_lacking
 from torchclusteval.counting.one_sided import tables_of
 from torchclusteval.labels.sources import is_missing
 
@@ -42,6 +43,7 @@ def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
         true, pred = {0: true}, {0: pred}
     names = {key: f" of recording {key!r}" if batched else "" for key in chain(true, pred)}
     recordings = [_read_recording(true.get(key, ()), pred.get(key, ()), where) for key, where in names.items()]
+    warn_of_lacking(true, pred, ("true", "pred"), "recordings")
     classes, clusters = ([pair[i].labels for pair in recordings] for i in (0, 1))
     rows, columns = (max([1, *map(len, labels)]) for labels in (classes, clusters))
     pieces = [_pieces(*pair) for pair in recordings]

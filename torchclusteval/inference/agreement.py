@@ -45,7 +45,8 @@ def pairwise(
 
     Args:
         labels: ``(M, N)`` clusterings of the same items; see ``ContingencyTables.from_labels`` for what labels may be.
-        measures: as in :func:`evaluate`.
+        measures: as in :func:`evaluate`; by default adjusted Rand: symmetric, corrected for chance, and for all pairs
+            much faster than AMI.
         progress: called as ``progress(done, total)``, in pairs.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
             ``ContingencyTables.from_labels``, for both clusterings of a pair: an item excluded from either is left out.

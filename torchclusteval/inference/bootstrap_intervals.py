@@ -7,6 +7,7 @@ as documents, whole groups can be drawn.
 
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, Source
 from torchclusteval.inference.group_resampling import group_resampler, scores_of_groups
 from torchclusteval.inference.resampling import (
@@ -45,7 +46,8 @@ def bootstrap(
         tables: ``(*batch, R, C)`` integers (to draw classes: any numbers); to draw groups ``(*batch, G, R, C)`` of any
             numbers, one table per group, as from ``from_labels(..., by=ids)``.
         measures: as in :func:`evaluate`.
-        n_resamples: resampled tables for each table.
+        n_resamples: resampled tables for each table, at least 2. Quantiles for the level c need ``(1 + c) / (1 - c)``,
+            39 for .95; with fewer there is a note.
         confidence_level: nominal share of intervals that contain the true value, between 0 and 1.
         method: for draws of items and groups. ``"percentile"``, also None: quantiles of the resamples; ``"basic"``: the
             same reflected at the estimate; ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter
@@ -148,11 +150,12 @@ def bootstrap(
             of_classes=found.by_classes[name] if units else None,
             resamples=found.values[name] if keep_resamples else None,
         )
+    settings = options.settings_dict("groups") if resample == "groups" else found.settings()
     return ResultsByMeasure(
         records=records,
-        settings=options.settings_dict("groups") if resample == "groups" else found.settings(),
+        settings=settings,
         batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,
-        notes=found.notes,
+        notes=(*found.notes, *intervals.note_few_for_level(settings)),
     )

@@ -64,7 +64,8 @@ class BootstrapOptions:
     resample: str | None = None  # what is drawn; None: what ``Drawer.draw`` chooses
 
     def __post_init__(self) -> None:
-        check_resamples(self.n_resamples, "n_resamples")
+        if check_resamples(self.n_resamples, "n_resamples") < 2:
+            raise ValueError("n_resamples: expected at least 2, as an interval comes from the spread of draws; got 1")
         check_chunk_size(self.chunk_size)
         level: Any = self.confidence_level
         if isinstance(level, np.timedelta64) or not isinstance(level, Real) or not 0 < float(level) < 1:
@@ -93,11 +94,13 @@ class BootstrapOptions:
         """Score draws of items or groups."""
         widths = [cells for cells, _ in source.sizes] if isinstance(source, CellResampler) else None
         values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress, widths)
+        notes = list[str]()
         if isinstance(source, GroupResampler):  # those without a score were drawn
             values = {name: torch.where(x.isnan(), estimates[name].reshape(-1), x) for name, x in values.items()}
+            notes = intervals.note_few_groups(source.n_elements, self.confidence_level)
         skew = source.accelerations(measures) if self.method == "bca" else {}
         bias = {name: value.mean(0) - estimates[name].reshape(-1) for name, value in values.items()}
-        return Resamples(self, values, skew, bias, _flags(bias), _flags(bias))
+        return Resamples(self, values, skew, bias, _flags(bias), _flags(bias), notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,16 +134,21 @@ class Resamples:
         )
         return low, high, fallback
 
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """What was drawn for each measure, in words."""
+        flags = torch.stack([*self.by_classes.values()]) if self.by_classes else torch.zeros(0, 0)
+        found = zip(self.by_classes, *torch.stack([flags.any(1), flags.all(1)]).tolist(), strict=True)
+        return {n: ("classes" if every else "items or classes") if some else "items" for n, some, every in found}
+
     def mixed(self) -> dict[str, Tensor]:
         """``by_classes`` of the measures for which classes are drawn of some tables, and items of others."""
-        return {name: x for name, x in self.by_classes.items() if bool(x.any()) and not bool(x.all())}
+        return {name: x for name, x in self.by_classes.items() if self.units[name] == "items or classes"}
 
     def settings(self) -> dict[str, Any]:
         """What was drawn and how, in words."""
         by_unit: dict[str, list[str]] = {}
-        mixed = self.mixed()
-        for name in self.values:
-            unit = "items or classes" if name in mixed else "classes" if bool(self.by_classes[name].any()) else "items"
+        for name, unit in self.units.items():
             by_unit.setdefault(unit, []).append(name)
         order = sorted(by_unit, key=lambda unit: -len(by_unit[unit])) or ["items"]
         others = "".join(f"; {unit} for {', '.join(by_unit[unit])}" for unit in order[1:])
@@ -301,10 +309,12 @@ class Drawer:
 
     def _by_classes(self, found: Resamples, measures: Sequence[Measure]) -> None:
         """Draw classes of the tables, and for the measures, that ``found.by_classes`` has."""
-        measures = [measure for measure in measures if bool(found.by_classes[measure.name].any())]
+        flags = {measure: found.by_classes[measure.name] for measure in measures}
+        some = torch.stack([*flags.values()]).any(1).tolist() if flags else []
+        measures = [measure for measure, one in zip(flags, some, strict=True) if one]
         if not measures:
             return
-        drawn = torch.stack([found.by_classes[measure.name] for measure in measures])
+        drawn = torch.stack([flags[measure] for measure in measures])
         which = drawn.any(0) & (self.n_classes > 0)
         of_pairs = [m for m in measures if not self.paired and (m.family == "pairs" or m.chance_corrected)]
         wrong = torch.zeros_like(self.n_classes)
@@ -349,8 +359,9 @@ class Drawer:
             self._warn(f"classes are drawn: {'; '.join(said)} (score more classes; resample='items' if these are all)")
 
     def _at_places(self, found: Resamples) -> Resamples:
+        empty = self.n_items == 0
         for which in found.by_classes.values():  # tables without items have no unit of their own
-            which[self.n_items == 0] = which.any() & which[self.n_items > 0].all()
+            which.copy_(torch.where(empty, which.any() & (which | empty).all(), which))
         for names, where in _alike(found.mixed()):
             self.notes.append(f"intervals of {names}{self._of(where)} draw classes, the others items")
         found = replace(found, notes=tuple(self.notes))
@@ -393,8 +404,9 @@ def _flags(values: Values) -> Values:
 def _alike(flags: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
     """Names with equal ``(B,)`` flags, at least one set, and these flags."""
     names: dict[tuple[bool, ...], list[str]] = {}
-    for name, where in flags.items():
-        if bool(where.any()):
-            names.setdefault(tuple(where.tolist()), []).append(name)
+    rows = torch.stack([*flags.values()]).tolist() if flags else []
+    for name, row in zip(flags, rows, strict=True):
+        if any(row):
+            names.setdefault(tuple(row), []).append(name)
     for together in names.values():
         yield ", ".join(together), flags[together[0]]

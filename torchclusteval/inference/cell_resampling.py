@@ -139,7 +139,7 @@ def resampled_cells(tables: ContingencyTables) -> ResampledCells:
 
 def sizes_of(counts: Tensor) -> list[tuple[int, int]]:
     """Non-empty cells and items of each row."""
-    return [*zip((counts > 0).sum(-1).tolist(), counts.sum(-1).tolist(), strict=True)]
+    return [(cells, items) for cells, items in torch.stack([(counts > 0).sum(-1), counts.sum(-1)], 1).tolist()]
 
 
 def pad_rows(batch: Tensor, sizes: Tensor, lists: Sequence[Tensor], fillers: Sequence[int]) -> list[Tensor]:

@@ -2,7 +2,10 @@
 
 Each table is drawn by a binary tree of hypergeometric or binomial draws, so the cost does not depend on the number of
 items. Every draw is batched over tables, resamples and the nodes of a level of the tree, and follows its law exactly
-up to rounding.
+up to rounding. The random numbers of tables with fixed margins come from a key of each table, so that a table is the
+same next to any others.
+
+Source: Steele, Lea and Flood (2014), SplitMix, random numbers by their place.
 """
 
 import math
@@ -13,32 +16,43 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from torchclusteval.scoring.partitions import mix
+
 _WIDTH_SCALE, _WIDTH_SHIFT = 2 * math.sqrt(2 / math.e), 3 - 2 * math.sqrt(3 / math.e)
 _MAX_TABULATED = 1 << 16  # log-factorials up to here come from a table: rounding below 1e-10
 _STIRLING_FROM = 16  # from here on Stirling's series is exact to 1e-17
 _SPREADS = (0, 2, 8, math.inf)  # ranges of possible values per tier: inversion, but rejection in the last tier
 _BLOCK_DRAWS = 1 << 15  # draws computed at a time: their temporaries stay in the cache
 _BATCHED_TRIES = 4096  # up to this many unfinished draws get several tries at once
+_STEP = -7046029254386353131  # from a random number of a stream to the next one: 2^64 over the golden ratio
 
 
-def hypergeometric(
-    good: Tensor, bad: Tensor, sample: Tensor, generator: torch.Generator, logs: "LogFactorials"
-) -> Tensor:
+def random_keys(shape: Sequence[int], generator: torch.Generator) -> Tensor:
+    """Random whole numbers, the same however many are asked for at a time."""
+    return torch.randint(2**63 - 1, tuple(shape), generator=generator, device=generator.device)
+
+
+def _uniform(states: Tensor) -> Tensor:
+    """Numbers from -1/2 to below 1/2 of states of streams, float64, from their 53 lowest bits."""
+    return mix(states).bitwise_left_shift_(11).double().mul_(2.0**-64)
+
+
+def hypergeometric(good: Tensor, bad: Tensor, sample: Tensor, streams: Tensor, logs: "LogFactorials") -> Tensor:
     """Good items among ``sample`` items drawn without replacement from ``good + bad``, all whole numbers in float64.
 
-    The generator is on their device; ``logs`` are log-factorials up to ``good + bad`` at least.
+    ``streams`` int64 are those of the random numbers of each draw; ``logs`` are log-factorials up to ``good + bad`` at
+    least.
     """
     least = (sample - bad).clamp_(min=0)
     spread = torch.minimum(good, sample).sub_(least).flatten()
     value = least.flatten()
+    urns = [x.flatten() for x in (good, bad - sample, sample)]
     for low, high in pairwise(_SPREADS):
         inside = spread > low if math.isinf(high) else (spread > low).logical_and_(spread <= high)
         for place in inside.nonzero().squeeze(-1).split(_BLOCK_DRAWS):
-            urn = _Urn(*(x.flatten().index_select(0, place) for x in (good, bad - sample, sample)))
-            if math.isinf(high):
-                drawn = _by_rejection(urn, generator, logs)
-            else:
-                drawn = _by_inversion(urn, int(high), generator)
+            urn = _Urn(*(x.index_select(0, place) for x in urns))
+            own = streams.flatten().index_select(0, place)
+            drawn = _by_rejection(urn, own, logs) if math.isinf(high) else _by_inversion(urn, int(high), own)
             value.index_copy_(0, place, drawn)
     return value.view(least.shape)
 
@@ -51,11 +65,11 @@ class _Urn(NamedTuple):
     sample: Tensor
 
 
-def _by_inversion(urn: _Urn, spread: int, generator: torch.Generator) -> Tensor:
+def _by_inversion(urn: _Urn, spread: int, streams: Tensor) -> Tensor:
     """Draws from urns of at most ``spread + 1`` possible values, by their cumulative probabilities."""
     good, rest, sample = urn
     least = (-rest).clamp_(min=0)
-    u = torch.rand(len(least), dtype=least.dtype, device=least.device, generator=generator)
+    u = _uniform(streams).add_(0.5)
     k = torch.arange(spread, dtype=least.dtype, device=least.device).unsqueeze(-1) + least
     ratio = (good - k).mul_(sample - k)
     k += 1  # the probability of k + 1 relative to that of k; 0 from the last possible value on
@@ -64,7 +78,7 @@ def _by_inversion(urn: _Urn, spread: int, generator: torch.Generator) -> Tensor:
     return least + (u >= 1 / total[-1]) + (u * total[-1] >= total[:-1]).sum(0)
 
 
-def _by_rejection(urn: _Urn, generator: torch.Generator, logs: "LogFactorials") -> Tensor:
+def _by_rejection(urn: _Urn, streams: Tensor, logs: "LogFactorials") -> Tensor:
     """Draws from urns with more than one possible value."""
     good, rest, sample = urn
     bad = rest + sample
@@ -75,13 +89,15 @@ def _by_rejection(urn: _Urn, generator: torch.Generator, logs: "LogFactorials") 
     at_mode = logs.weight(mode, good, sample, rest, mean)
     urns = torch.stack([good, sample, rest, mean, width.add_(_WIDTH_SHIFT), at_mode])
     value = torch.empty_like(mean)
-    place = torch.arange(len(mean), device=mean.device)
+    place, done_tries = torch.arange(len(mean), device=mean.device), 0
     while len(place):
         good, sample, rest, mean, width, at_mode = urns
         tries = max(1, min(16, _BATCHED_TRIES // len(place)))
-        u, v = torch.rand(2, tries, len(place), dtype=mean.dtype, device=mean.device, generator=generator)
-        u = 1 - u  # above 0
-        x = v.sub_(0.5).mul_(width).div_(u).add_(mean).add_(0.5).floor_()
+        steps = torch.arange(2 * done_tries, 2 * (done_tries + tries), device=mean.device).view(tries, 2).mT
+        u, v = _uniform(streams + steps.unsqueeze(-1) * _STEP)
+        done_tries += tries
+        u = 0.5 - u  # above 0
+        x = v.mul_(width).div_(u).add_(mean).add_(0.5).floor_()
         possible = x.clamp((-rest).clamp_(min=0), torch.minimum(good, sample))
         bound = logs.weight(possible, good, sample, rest, mean).sub_(at_mode)
         kept = (u.log_().mul_(2) <= bound).logical_and_(x == possible)
@@ -89,7 +105,7 @@ def _by_rejection(urn: _Urn, generator: torch.Generator, logs: "LogFactorials") 
         hit, open_ = done.nonzero().squeeze(-1), (~done).nonzero().squeeze(-1)
         x = x[0] if first is None else x.gather(0, first.unsqueeze(0))[0]
         value.index_copy_(0, place.index_select(0, hit), x.index_select(0, hit))
-        place, urns = place.index_select(0, open_), urns.index_select(1, open_)
+        place, streams, urns = (x.index_select(-1, open_) for x in (place, streams, urns))
     return value
 
 
@@ -126,31 +142,35 @@ class LogFactorials:
         return torch.where(k < _STIRLING_FROM, self.table[k.long().clamp(max=_STIRLING_FROM - 1)], stirling)
 
 
-def fixed_margins(rows: Tensor, columns: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Random tables ``(count, B, R, C)`` int64 with margins ``(B, R)`` and ``(B, C)`` int64.
+def fixed_margins(rows: Tensor, columns: Tensor, keys: Tensor) -> Tensor:
+    """Random tables ``(count, B, R, C)`` int64 with margins ``(B, R)`` and ``(B, C)`` int64, of keys ``(count, B)``.
 
     Rows are halved until each node is one row; at each node a multivariate hypergeometric draw decides how many items
-    of every column belong to the left half.
+    of every column belong to the left half. Neither empty groups at the end nor the other tables change a table.
     """
-    logs = LogFactorials(rows)
+    logs, count = LogFactorials(rows), len(keys)
     levels = _pyramid(rows.double())  # from single rows to their sum
     node = columns.double().expand(count, *columns.shape).unsqueeze(-2)  # (count, B, 1, C)
-    for level in reversed(levels[:-1]):
+    for number, level in reversed([*enumerate(levels[:-1])]):
         wanted = level[..., 0::2].expand(count, *level[..., 0::2].shape)
-        left = _multivariate_hypergeometric(node, wanted, generator, logs)
+        left = _multivariate_hypergeometric(node, wanted, keys + 64 * number, logs)
         node = torch.stack([left, node - left], -2).flatten(-3, -2)[..., : level.shape[-1], :]
     return node.long()
 
 
-def _multivariate_hypergeometric(
-    available: Tensor, wanted: Tensor, generator: torch.Generator, logs: LogFactorials
-) -> Tensor:
-    """How many items of each kind are among ``wanted`` ``(...)`` items drawn from the ``available`` ``(..., C)``."""
+def _multivariate_hypergeometric(available: Tensor, wanted: Tensor, keys: Tensor, logs: LogFactorials) -> Tensor:
+    """How many items of each kind are among ``wanted`` ``(*batch, I)`` items drawn from the ``available`` ``(..., C)``.
+
+    Keys are ``(*batch,)``.
+    """
     levels = _pyramid(available)
     drawn = wanted.unsqueeze(-1)
-    for level in reversed(levels[:-1]):
+    node = torch.arange(wanted.shape[-1], device=wanted.device).unsqueeze(-1) << 32
+    for number, level in reversed([*enumerate(levels[:-1])]):
         pairs = _even(level)
-        left = hypergeometric(pairs[..., 0::2], pairs[..., 1::2], drawn, generator, logs)
+        places = mix(node + torch.arange(1, drawn.shape[-1] + 1, device=node.device))
+        streams = mix(keys + number)[..., None, None] + places
+        left = hypergeometric(pairs[..., 0::2], pairs[..., 1::2], drawn, streams, logs)
         drawn = torch.stack([left, drawn - left], -1).flatten(-2)[..., : level.shape[-1]]
     return drawn
 

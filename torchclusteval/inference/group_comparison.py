@@ -64,13 +64,14 @@ def paired_groups(
             twice the share of drawn differences on the far side of 0, which agrees with the interval.
         macro: the mean over the groups that have a finite score on both sides, of any measure; else the score of
             :func:`pooled`.
-        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
+        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the number of different pairs.
         keep_resamples: keep the differences of the groups drawn, ``(n_resamples, *batch)``.
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
         p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, and at least
-        ``2^(1 - G)``, the least p-value of all swaps.
+        ``2^(1 - G)``, the least p-value of all swaps; where that is no less than ``1 - confidence_level``, intervals
+        are nan.
 
     Raises:
         ValueError: the groups or their classes differ, the last batch dimension holds clusterings of the same items,
@@ -112,13 +113,14 @@ def paired_groups(
         swapper = _Swapper(a.sums, n_tables, groups, a.device, b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
+    compared, few = first[~same[first]], intervals.note_few_groups(groups, confidence_level)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
     finest, sides = (2.0 ** (1 - groups), 1) if test == "permutation" else (0.0, 2)  # p-value of all swaps
     if correction is not None:
-        least = min(1.0, finest * (len(first) if correction == "holm" else 1))
+        least = min(1.0, finest * (len(compared) if correction == "holm" else 1))
         if not exact:
-            compared, level = [x[first] for x in found.values()], 1 - confidence_level
-            drawn_least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=sides)
+            distinct_values, level = [x[compared] for x in found.values()], 1 - confidence_level
+            drawn_least = intervals.smallest_p_adjusted(distinct_values, n_resamples, correction, level, sides=sides)
             least = max(least, drawn_least)
         corrected |= {"correction": correction, "smallest_p_adjusted": least}
     records = {}
@@ -130,6 +132,7 @@ def paired_groups(
             tolerance = tolerances[name] + intervals.rounding_tolerance(difference)
             p_value = intervals.one_sided(swapped[name].abs(), difference.abs(), tolerance, upper=True)
             p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value.clamp(min=finest)
+            low, high = (x.masked_fill(bool(few) & ~same, torch.nan) for x in (low, high))
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
@@ -141,13 +144,14 @@ def paired_groups(
             high=high,
             standard_error=sample_std(values),
             p_value=p_value,
-            p_adjusted=None if correction is None else intervals.adjust(p_value[first], correction)[places],
+            p_adjusted=intervals.adjust_pairs(p_value, correction, first, places, same),
             resamples=values if keep_resamples else None,
         )
     names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
     settings = options.settings_dict("groups") | corrected
-    few = [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
+    few += [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
+    few += intervals.note_few_for_level(settings)
     notes = (*few, *intervals.note_same(same, names, "the same tables"))
     return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
 

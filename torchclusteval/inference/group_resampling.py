@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.inference import intervals
-from torchclusteval.inference.draws import multinomial
+from torchclusteval.inference.draws import multiplicities
 from torchclusteval.inference.resampling import Values
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection
@@ -29,8 +29,7 @@ class GroupResampler:
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at
-        groups = torch.ones(1, self.n_elements, dtype=torch.int64, device=self.device)
-        return multinomial(groups, count, generator).squeeze(1)
+        return multiplicities(self.n_elements, count, generator).long()
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         del measures  # the sums are those of all of them

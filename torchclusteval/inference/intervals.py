@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -173,6 +174,18 @@ def adjust(p_values: Tensor, correction: str) -> Tensor:
     return adjusted.reshape(p_values.shape)
 
 
+def adjust_pairs(
+    p_values: Tensor, correction: str | None, first: Tensor, places: Tensor, same: Tensor
+) -> Tensor | None:
+    """As :func:`adjust`, of ``(B,)`` pairs: equal ones count once, those with the ``same`` two sides not at all.
+
+    ``first`` and ``places`` are those of ``distinct``.
+    """
+    if correction is None:
+        return None
+    return torch.where(same, p_values, adjust(p_values[first].masked_fill(same[first], torch.nan), correction)[places])
+
+
 def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the same partition") -> list[str]:
     """Notes on pairs ``(B,)`` with the same two sides."""
     places = same.nonzero().squeeze(-1).tolist()
@@ -183,6 +196,22 @@ def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the s
     shown = ", ".join(repr(i if names is None else names[i]) for i in places[:5])
     more = f" and {len(places) - 5} more" if len(places) > 5 else ""
     return [f"{what} as the other side: {shown}{more}"]
+
+
+def note_few_groups(groups: int, confidence_level: float, unit: str = "groups") -> list[str]:
+    """Note on groups so few that no p-value of swaps is below one minus the level."""
+    least = 2.0 ** (1 - groups)
+    few = f"with {groups} {unit} no p-value is below {least:g}: too few for intervals of {100 * confidence_level:g} %"
+    return [few] if least >= (1 - confidence_level) * (1 - 1e-12) else []
+
+
+def note_few_for_level(settings: Mapping[str, Any]) -> list[str]:
+    """Note on the draws that quantiles need: the least and the greatest of n span a level of ``(n - 1) / (n + 1)``."""
+    n, level = settings["n_resamples"], float(settings["confidence_level"])
+    needed = math.ceil((1 + level) / (1 - level) * (1 - 1e-12))
+    if n >= needed or settings["method"] == "normal":
+        return []
+    return [f"intervals of {n} draws cannot reach the level {level:.4g}: n_resamples={needed} or more can"]
 
 
 def note_few_draws(p_values: Iterable[Tensor], n_resamples: int, sides: int, finest: float = 0.0) -> list[str]:

@@ -102,8 +102,8 @@ def paired_bootstrap(
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
         on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
         clusterings and never 0. Where too few draws stop it above .001, ``notes`` say how many it needs. Equal
-        pairs count as one comparison. ``settings`` and ``notes`` say what was drawn, what the intervals hold for and
-        what is wrong with some, as those of :func:`bootstrap`.
+        pairs count as one comparison, a pair of equal partitions as none. ``settings`` and ``notes`` say what was
+        drawn, what the intervals hold for and what is wrong with some, as those of :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.
@@ -115,6 +115,8 @@ def paired_bootstrap(
     (0.25, True)
     """
     if resample is not None:
+        if resample == "groups":
+            raise ValueError("resample: expected 'items' or 'classes' (paired_groups draws groups); got 'groups'")
         check_choice(resample, "resample", UNITS)
     bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
     check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
@@ -133,7 +135,7 @@ def paired_bootstrap(
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     first, places = distinct(all_pairs.fingerprints())
     same = all_pairs.same()
-    estimates = {name: value[first] for name, value in found.items()}
+    estimates, compared = {name: value[first] for name, value in found.items()}, first[~same[first]]
     drawer = Drawer(
         all_pairs.select(first),
         estimates,
@@ -147,7 +149,8 @@ def paired_bootstrap(
     if correction is not None:
         level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
         if bool(drawer.small.any()):
-            least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
+            distinct_values = [x[compared] for x in found.values()]
+            least = intervals.smallest_p_adjusted(distinct_values, n_resamples, correction, level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name]) for name, x in drawn.values.items()})
@@ -174,19 +177,21 @@ def paired_bootstrap(
             standard_error=drawn.errors[name],
             p_value=p_value,
             fallback=fallback,
-            p_adjusted=None if correction is None else intervals.adjust(p_value[first], correction)[places],
+            p_adjusted=intervals.adjust_pairs(p_value, correction, first, places, same),
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
+    settings = drawn.settings()
     of_items = [x.p_value[~drawn.by_classes[name]] for name, x in records.items()]
     return ResultsByMeasure(
         records=records,
-        settings=drawn.settings() | corrected,
+        settings=settings | corrected,
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
         notes=(
             *drawn.notes,
+            *intervals.note_few_for_level(settings),
             *intervals.note_few_draws(of_items, n_resamples, 2),
             *intervals.note_same(same, all_pairs.names),
         ),

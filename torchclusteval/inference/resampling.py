@@ -65,6 +65,7 @@ def score_resamples(
     chunk_size: int | None,
     progress: Progress | None,
     widths: Sequence[int] | None = None,
+    on_host: bool = False,
 ) -> Values:
     """Score so many resamples of every table: name -> ``(resamples, tables)`` float64.
 
@@ -73,8 +74,9 @@ def score_resamples(
         chunk_size: resamples to score at a time, in whole blocks; None: as many as fit.
         progress: called as ``progress(done, total)`` after each draw.
         widths: elements of each table that is drawn by itself; None: ``resampler.n_elements``.
+        on_host: draw on the host, wherever the tables are.
     """
-    blocks = seeded_blocks(resamples, resampler.device, generator)
+    blocks = seeded_blocks(resamples, torch.device("cpu") if on_host else resampler.device, generator)
     tables, elements = resampler.n_tables, resampler.n_elements
     tables_per_draw = max(
         1, tables if resampler.shared else min(tables, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * elements))

@@ -6,7 +6,6 @@ again with replacement gives a multinomial sample over the cells (the bootstrap)
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_cells_fit, check_count, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.draws import fixed_margins, multinomial
+from torchclusteval.inference.draws import fixed_margins, multinomial, random_keys
 from torchclusteval.tables import ContingencyTables, check_tables
 
 RESAMPLES_PER_BLOCK = 256  # resamples drawn by one generator
@@ -51,7 +50,11 @@ def random_tables(class_sizes: Tensor, cluster_sizes: Tensor, size: int, rng: Rn
     rows, columns = _check_margins(class_sizes, cluster_sizes)
     batch, shape = rows.shape[:-1], (rows.shape[-1], columns.shape[-1])
     rows, columns = rows.reshape(batch.numel(), shape[0]), columns.reshape(batch.numel(), shape[1])
-    return _drawn(size, (*batch, *shape), rows.device, rng, partial(fixed_margins, rows, columns))
+
+    def draw(count: int, generator: torch.Generator) -> Tensor:
+        return fixed_margins(rows, columns, random_keys((count, len(rows)), generator))
+
+    return _drawn(size, (*batch, *shape), rows.device, rng, draw)
 
 
 @on_one_thread

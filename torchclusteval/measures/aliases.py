@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+V = TypeVar("V")
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -89,6 +91,19 @@ def canonical(name: str) -> str:
     if ":" in text:
         return measure_of(text) or name
     return _BY_KEY.get(text.lower().replace("_", ""), name)
+
+
+class ByCanonicalName(dict[str, V]):
+    """A dictionary of names of measures that finds aliases too."""
+
+    def __missing__(self, name: str) -> V:
+        return dict(self)[canonical(name)]  # a plain one, which raises a KeyError for other names
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and super().__contains__(canonical(name)))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name if super().__contains__(name) else canonical(name), default)
 
 
 _SAME_LIBRARY = {

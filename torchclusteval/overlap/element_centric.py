@@ -1,8 +1,7 @@
 """Element-centric similarity of covers and hierarchies: personalised PageRank of the items, without an N x N matrix.
 
 A walk goes from an item to one of its groups, by the weights of the groups, and on to any item of that group. With
-``a = alpha``, ``U`` the first step (items by groups) and ``V`` the second (groups by items), the PageRank of item ``i``
-is
+``a = alpha``, the first step ``U`` (items by groups) and the second ``V`` (groups by items), item ``i`` has PageRank
 
     p_i = (1 - a) e_i (I - a U V)^-1 = (1 - a) e_i + (1 - a) a u_i (I - a V U)^-1 V,
 

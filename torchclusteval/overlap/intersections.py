@@ -2,12 +2,10 @@
 
 The matrix of patterns by groups times its transpose counts the groups that two items share, block by block. With ``m``
 one more than the largest number of clusters of an item, an entry is the code ``m * shared classes + shared clusters``;
-each pattern keeps only the histogram of its codes. Groups with all items of a batch member stay out of the product, as
-every pair shares them.
+each pattern keeps only the histogram of its codes. Groups of all items, shared by every pair, stay out of the product.
 
 Pairs of a class and a cluster with common items come in runs of bounded length. One item in thousands of groups on both
-sides makes millions of such pairs, so nothing keeps them: each measure goes over the runs again. A single run is
-cached.
+sides makes millions of such pairs, so nothing keeps them, except a single run: each measure goes over the runs again.
 """
 
 from collections.abc import Iterator
@@ -54,8 +52,7 @@ class CoMembershipBlock:
 def pair_statistics(comparison: Comparison) -> PairStatistics:
     """Values of extended BCubed for each pattern, and numbers of pairs by shared groups.
 
-    Members with partitions on both sides stay out of the product: group sizes give their values, and their numbers of
-    pairs have no meaning.
+    Members with two partitions stay out of the product: group sizes give their values; their pairs mean nothing.
     """
     patterns = comparison.patterns
     width = max(patterns.true.max_groups, patterns.pred.max_groups) + 1

@@ -272,8 +272,7 @@ class Memberships:
     def patterns(self) -> tuple[Tensor, int]:
         """Return (a code for the set of groups of each item, the number of codes).
 
-        The codes are ``(members * n_items,)``: equal sets of one batch member have equal codes, and codes ascend by
-        member.
+        Codes are ``(members * n_items,)``, equal for equal sets of a batch member, and ascend by member.
         """
         member = torch.arange(self.n_members, device=self.device).repeat_interleave(self.n_items)
         codes, step, most = member, 0, self.n_members

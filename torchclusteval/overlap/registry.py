@@ -55,8 +55,7 @@ def evaluate_overlapping(
             cluster with a common item.
 
     Returns:
-        A mapping of names to ``(*batch,)`` float64 tensors. Its ``coverage`` is the share of items with a group on
-        both sides.
+        Names mapped to ``(*batch,)`` float64 tensors; ``coverage`` is the share of items with groups on both sides.
 
     Raises:
         ValueError: an argument is not as described; a list of groups has two equal ones, so it may list the groups of

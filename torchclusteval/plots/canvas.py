@@ -3,9 +3,10 @@
 import re
 import textwrap
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00
 OTHER_COLOURS = ("#9A9A9A", "#C4C4C4")
 
 FONT, SMALL, LEAST = 8.0, 7.0, 5.5
-MAX_NAME = 150.0  # widest name of a group or clustering
+_MAX_NAME = 400.0  # widest name next to new axes, whose figure grows
 _PAD = 3.0  # of constrained layout
 _DPI = 130
 _ROOM = 300.0  # for labels around new axes, until `finish` knows their size
@@ -53,6 +54,11 @@ def settle(axes: Any, ax: Any, size: tuple[float, float]) -> tuple[float, float]
     with no_glyph_warnings():
         axes.get_figure(root=True).draw_without_rendering()
     return size_of(axes)
+
+
+def room(ax: Any, given: float) -> float:
+    """The width that names may take: a part of given axes, or as much as a new figure grows."""
+    return _MAX_NAME if ax is None else given
 
 
 def finish(axes: Any, ax: Any) -> Any:
@@ -125,10 +131,42 @@ def fit(label: Any, width: float, size: float) -> str:
     return text
 
 
+def fit_names(labels: Iterable[Any], width: float, size: float) -> list[str]:
+    """Labels on one line each of at most this width; different ones stay different."""
+    names = [printable(str(label)) for label in labels]
+    shown = {name: fit(name, width, size) for name in names}
+    alike: dict[str, list[str]] = {}
+    for name, text in shown.items():
+        alike.setdefault(text, []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            shown |= zip(group, _apart(group, width, size), strict=True)
+    texts, mark = list(shown.values()), "#" * (width > 20)
+    still = {name: f"{mark}{i}" for i, name in enumerate(shown, 1) if texts.count(shown[name]) > 1}
+    return [still.get(name, shown[name]) for name in names]
+
+
+def _apart(names: list[str], width: float, size: float) -> list[str]:
+    """Names that keep what is different and lose some of what they have in common before and after it."""
+    start = next(i for i, x in enumerate(zip_longest(*names)) if len(set(x)) > 1)
+    rests = zip_longest(*(name[start:][::-1] for name in names))
+    end = next(i for i, x in enumerate(rests) if len(set(x)) > 1)
+    before, after = names[0][:start], names[0][len(names[0]) - end :]
+    cores = [shorten(name[start : len(name) - end], 300) for name in names]
+    longest, kept = max(cores, key=len), 60
+    while kept and widest([shorten(before, kept) + longest + shorten(after, kept)], size) > width:
+        kept -= 3
+    left, right = (shorten(x, kept) if kept else "" for x in (before, after))
+    return [left + fit(core, width - widest([left + right], size), size) + right for core in cores]
+
+
 def wrapped(text: str, width: float, size: float) -> str:
-    """A text, broken into lines of this width."""
-    lines = int(np.ceil(widest([text], size) / max(width, 1.0)))
-    return text if lines == 1 else textwrap.fill(text, max(8, int(1.15 * len(text) / lines) + 1))
+    """A text, broken into lines of about this width."""
+    lines, broken = int(np.ceil(widest([text], size) / max(width, 1.0))), text
+    while lines > 1 and widest(broken.splitlines(), size) > width and 4 * lines < len(text):
+        broken = textwrap.fill(text, max(8, int(1.15 * len(text) / lines) + 1))
+        lines += 1
+    return broken
 
 
 def thin(count: int, room: float, size: float) -> list[int]:
@@ -164,15 +202,7 @@ def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size:
     bar.ax.tick_params(length=0, pad=1, labelsize=LEAST if width < 200 else SMALL)
     for label, side in zip(bar.ax.get_xticklabels(), ("left", "right"), strict=True):
         label.set_horizontalalignment(side)
-    axes.annotate(
-        text,
-        (wide / width, 1),
-        (5, 11),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="center",
-        fontsize=SMALL,
-    )
+    axes.annotate(text, (wide / width, 1), (5, 11), "axes fraction", "offset points", va="center", fontsize=SMALL)
 
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NODE = 9.0  # width of a group
-_MAX_LABEL = 90.0
 _MANY, _FAINT = 40, 0.01  # beyond so many bands, bands below this share of the items fade
+_LINES = 5  # of the name of a clustering, at most
 _SWEEPS = 6  # over the clusterings, for an order with few crossings
 
 
@@ -72,8 +72,10 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
     size = FONT if most <= 30 else SMALL
     high = float(np.clip(most * size * 1.25, 170.0, 620.0))
     axes, (width, height) = canvas.start(ax, max(300.0, 150.0 * last), high)
-    room = (0.48 if last == 1 else 0.62) * width / last
-    axes.set_xticks(range(last + 1), [canvas.fit(name, room, FONT) for name in flows.names], **canvas.style(FONT))
+    room = (0.48 if last == 1 else 0.58) * width / last
+    lines = _LINES if room > 40 else 1
+    names = [canvas.wrapped(x, 0.9 * room, FONT) for x in canvas.fit_names(flows.names, lines * room, FONT)]
+    axes.set_xticks(range(last + 1), names, **canvas.style(FONT))
     axes.get_xticklabels()[0].set_horizontalalignment("left")
     axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.set_yticks([])
@@ -83,8 +85,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
 
     gap, step = 0.25 * total / most, width / last
     full, node = total + gap * (most - 1), _NODE / step
-    axes.set_xlim(0, last)
-    axes.set_ylim(full, 0)
+    axes.set(xlim=(0, last), ylim=(full, 0))
     tops, colours = [], [canvas.colours_of_groups(layers[0].sizes)]
     for layer in layers:
         free, others = full - layer.sizes.sum(), len(layer.sizes) - 1
@@ -99,10 +100,9 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
     for k, (layer, (left, right)) in enumerate(zip(layers, ends, strict=True)):
         look: dict[str, Any] = {"color": colours[k], "edgecolor": "#444444", "linewidth": 0.4}
         axes.bar(left, layer.sizes, right - left, tops[k], align="edge", clip_on=False, **look)  # outlines are whole
-        limit = _MAX_LABEL if ax is None else min(_MAX_LABEL, 0.25 * width)
         at = (left, -1 / step, True) if k == 0 else (right, 1 / step, k == last)
-        line = 1.2 * size / height * full
-        _label_groups(axes, layer, at, tops[k] + layer.sizes / 2, line, limit if at[2] else 0.3 * step, size)
+        line, limit = 1.2 * size / height * full, canvas.room(ax, 0.25 * width) if at[2] else 0.3 * step
+        _label_groups(axes, layer, at, tops[k] + layer.sizes / 2, line, limit, size)
     return canvas.finish(axes, ax)
 
 
@@ -139,11 +139,12 @@ def _label_groups(
     places = canvas.spread(centres[shown], line, line / 2, full - line / 2)
     x = edge + (8 if outside else 4) * away
     box = None if outside else {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
-    for i, y in zip(shown.tolist(), places.tolist(), strict=True):
+    names = canvas.fit_names([layer.labels[i] for i in shown], limit, size)
+    side = "right" if away < 0 else "left"
+    for i, y, name in zip(shown.tolist(), places.tolist(), names, strict=True):
         if outside and abs(y - centres[i]) > 0.1 * line:
             axes.plot([edge + away, x - away], [centres[i], y], color=GREY, linewidth=0.4, clip_on=False)
-        label, side = canvas.fit(layer.labels[i], limit, size), "right" if away < 0 else "left"
-        axes.text(x, y, label, ha=side, va="center", bbox=box, zorder=5, **canvas.style(size))
+        axes.text(x, y, name, ha=side, va="center", bbox=box, zorder=5, **canvas.style(size))
 
 
 def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes | None" = None) -> "Axes":
@@ -177,11 +178,9 @@ def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax
     longest = max(canvas.widest(layer.labels, size) for layer in flows.layers)
     row = 62.0 + (min(45.0, longest) if longest > wide / most - 2 else 0.0)
     axes, (width, height) = canvas.start(ax, wide, max(90.0, row * count))
-    limit = _MAX_LABEL if ax is None else 0.3 * width
-    axes.set_yticks(range(count), [canvas.fit(name, limit, size) for name in flows.names], **canvas.style(size))
-    axes.set_xlim(0, 1)
-    axes.set_ylim(count - 0.4, -0.5)
-    axes.set_xticks([])
+    names = canvas.fit_names(flows.names, canvas.room(ax, 0.5 * width), size)
+    axes.set_yticks(range(count), names, **canvas.style(size))
+    axes.set(xlim=(0, 1), ylim=(count - 0.4, -0.5), xticks=[])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     top = max(1e-9, *(float(np.nanmax(layer.stability, initial=0)) for layer in flows.layers))
@@ -226,21 +225,13 @@ def _label_nodes(
     step, row = cell
     flat = canvas.widest(labels, size) <= step - 2
     room = row * 0.5 - float(diameter.max()) / 2 - 2
-    size = min(size, max(step / 1.25, LEAST))
+    size = min(size, max(min(step / 1.25, 0.5 * row), LEAST))
     every = 1 if flat else max(1, int(np.ceil(1.2 * size / step)))
-    for i in range(0, len(places), every):
-        axes.annotate(
-            labels[i] if flat else canvas.fit(labels[i], max(room, 2 * size), size),
-            (float(places[i]), k),
-            (0, -float(diameter[i]) / 2 - 1),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            rotation=0 if flat else 90,
-            bbox={"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.3},
-            zorder=4,
-            **canvas.style(size),
-        )
+    names = labels[::every] if flat else canvas.fit_names(labels[::every], max(room, 2 * size), size)
+    look = {"rotation": 0 if flat else 90, "ha": "center", "va": "top", "zorder": 4, **canvas.style(size)}
+    look["bbox"] = {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.3}
+    for name, x, wide in zip(names, places[::every], diameter[::every], strict=True):
+        axes.annotate(name, (x, k), (0, -wide / 2 - 1), textcoords="offset points", **look)
 
 
 def _flows_of(source: Any, names: Sequence[Hashable] | None, least: int) -> Flows:

@@ -11,7 +11,7 @@ from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.plots import canvas
-from torchclusteval.plots.canvas import FONT, GREY, LEAST, MAX_NAME, ORANGE, SMALL, Array
+from torchclusteval.plots.canvas import FONT, GREY, LEAST, ORANGE, SMALL, Array
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as find_match
 from torchclusteval.scoring.scores import Scores
@@ -36,9 +36,10 @@ class _HeatMap:
         self.axes, (width, height) = canvas.start(ax, cell[0] * columns, cell[1] * rows)
         self.size = width, height
         self.font = max(LEAST, min(FONT, 0.8 * min(width / columns, height / rows)))
-        limits = [MAX_NAME if ax is None else min(MAX_NAME, 0.4 * extent) for extent in (width, height)]
-        left, below = ([canvas.fit(x, limit, self.font) for x in own] for own, limit in zip(names, limits, strict=True))
-        self.flat = canvas.widest(below, self.font) <= width / columns - 2
+        rooms = (canvas.room(ax, 0.5 * extent) for extent in (width, height))
+        left, below = (canvas.fit_names(own, room, self.font) for own, room in zip(names, rooms, strict=True))
+        free = width if ax is None else width - canvas.widest(left, self.font)
+        self.flat = canvas.widest(below, self.font) <= free / columns - 2
         self.axes.set_yticks(range(len(left)), left, **canvas.style(self.font))
         self.axes.set_xticks(range(len(below)), below, rotation=0 if self.flat else 90, **canvas.style(self.font))
         self.axes.spines[:].set_visible(False)
@@ -89,8 +90,7 @@ def plot_table(
     Args:
         tables: one table without a batch, such as ``tables[i]``.
         match: its matching; by default one to one, by overlap.
-        show: the numbers in cells: ``"count"`` for items, ``"share"`` for percent of the class. Small cells have no
-            numbers.
+        show: the numbers in cells: ``"count"`` for items, ``"share"`` for percent of the class; small cells have none.
         name: name of the clustering, for the label of its axis.
         ax: axes to draw on; by default those of a new figure.
 
@@ -140,10 +140,9 @@ def plot_table(
     if turned:
         canvas.keep_texts(above, canvas.thin(columns, drawn.size[0], drawn.font))
     drawn.write(counts if show == "count" else 100 * shares, _number)
-    label = "cluster" if name is None else f"cluster of {name}"
-    label = label if show == "count" else f"{label} (numbers: % of the class)"
+    label = "cluster" + (f" of {name}" if name else "") + (" (numbers: % of the class)" if show == "share" else "")
     width = drawn.size[0]
-    axes.set_xlabel(canvas.wrapped(canvas.fit(label, 2 * width, SMALL), width, SMALL), **canvas.style(SMALL))
+    axes.set_xlabel(canvas.wrapped(canvas.fit(label, 4 * width, SMALL), width, SMALL), **canvas.style(SMALL))
     axes.set_ylabel("class", fontsize=SMALL)
     return canvas.finish(axes, ax)
 
@@ -154,10 +153,8 @@ def _contents(match: Matching) -> tuple[Array, list[Array], list[str], list[str]
     _, row, column, count = map(canvas.array, ordered.cells())  # a dense table of many groups may not fit in memory
     sizes = [canvas.array(x) for x in (ordered.whole_class_sizes, ordered.whole_cluster_sizes)]
     with_cluster = (match.cluster_of_class >= 0).tolist()
-    if match.how == "majority":  # the column of class i is the i-th
-        pairs = [i for i, found in enumerate(with_cluster) if found]
-    else:
-        pairs = list(range(sum(with_cluster)))
+    majority = match.how == "majority"  # the column of class i is the i-th
+    pairs = [i for i, found in enumerate(with_cluster) if found] if majority else list(range(sum(with_cluster)))
     groups = map(_drawn_groups, sizes, (ordered.classes, ordered.clusters))
     (row_of, rows, row_names), (column_of, columns, column_names) = groups
     matched = [(rows.index(i), columns.index(i)) for i in pairs if i in rows and i in columns]
@@ -189,11 +186,7 @@ def _number(x: float) -> str:
 
 
 def plot_agreement(
-    scores: Scores,
-    measure: str | None = None,
-    *,
-    names: Sequence[Hashable] | None = None,
-    ax: "Axes | None" = None,
+    scores: Scores, measure: str | None = None, *, names: Sequence[Hashable] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Heat map of the agreement of clusterings with each other, and their tree of average linkage. Dark is alike.
 
@@ -237,9 +230,8 @@ def plot_agreement(
     drawn = _HeatMap(ax, matrix, (shown, shown), cell, cmap=colours, vmin=low, vmax=high)
     axes, (width, height) = drawn.axes, drawn.size
     if not shown:
-        axes.set_xlabel(
-            canvas.wrapped(f"{count} clusterings in the order of average linkage", width, FONT), fontsize=FONT
-        )
+        text = f"{count} clusterings in the order of average linkage"
+        axes.set_xlabel(canvas.wrapped(text, width, FONT), fontsize=FONT)
     if record.swapped != record.name:
         axes.set_ylabel(canvas.wrapped("taken as the truth", height, SMALL), fontsize=SMALL)
     direction = "" if record.better is None else f" ({record.better} is better)"

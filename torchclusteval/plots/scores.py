@@ -13,7 +13,7 @@ from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.plots import canvas
-from torchclusteval.plots.canvas import BLUE, FONT, GREY, LEAST, LIGHT, MAX_NAME, ORANGE, SMALL, Array
+from torchclusteval.plots.canvas import BLUE, FONT, GREY, LEAST, LIGHT, ORANGE, SMALL, Array
 from torchclusteval.scoring.scores import Scores
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def score_series(
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
     """Differences between one clustering and others, in their order."""
-    whose = f"{canvas.fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
+    whose = f"{canvas.fit(one, canvas.room(None, 0), FONT)} minus {other}"
     label = f"difference of {name.replace('_', ' ')} ({whose})" + (f" with {span}" if span else "")
     return _series(label, True, names, record.difference, record.low, record.high, np.arange(len(names)))
 
@@ -140,12 +140,12 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
     axes, (width, height) = canvas.start(ax, *((300.0, max(36.0, count * row)) if by_name else (420.0, 190.0)))
     place = np.arange(1, count + 1)
     if by_name := by_name and height >= 1.2 * LEAST * count:
-        size, limit = min(size, height / max(1, count) / 1.2), MAX_NAME if ax is None else 0.5 * width
-        _set_rows(axes, [canvas.fit(name, limit, size) for name in series.names], size)
+        size = min(size, height / max(1, count) / 1.2)
+        _set_rows(axes, canvas.fit_names(series.names, canvas.room(ax, 0.5 * width), size), size)
         x, y, bars = series.value, place, axes.hlines
     else:
         axes.set_xlim(0, count + 1)
-        _name_best(axes, series, 0.4 * width)
+        _name_best(axes, series, canvas.room(ax, 0.4 * width))
         x, y, bars = place, series.value, axes.vlines
     if not np.isnan(series.low).all():
         thick = min(4, 100 / count) if by_name else min(2, 200 / count)
@@ -155,11 +155,10 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
         (axes.axvline if by_name else axes.axhline)(0, color=GREY, linewidth=0.8, zorder=0)
     width, height = canvas.settle(axes, ax, (width, height))
     plain = canvas.style(FONT) | {"labelpad": 1}  # it may name a clustering
-    if by_name:
-        axes.set_xlabel(canvas.wrapped(series.label, width, FONT), **plain)
-    else:
-        axes.set_xlabel(canvas.wrapped(f"rank of {count} clusterings, the best first", width, FONT), **plain)
-        axes.set_ylabel(canvas.wrapped(series.label, height, FONT), **plain)
+    below = series.label if by_name else f"rank of {count} clusterings, the best first"
+    axes.set_xlabel(canvas.wrapped(below, width, FONT), **plain)
+    if not by_name:
+        axes.set_ylabel(canvas.wrapped(series.label, 0.9 * height, FONT), **plain)
         axes.grid(axis="y", color=LIGHT, linewidth=0.6)
         axes.tick_params(labelsize=SMALL, length=2, pad=2)
     axes.set_axisbelow(True)
@@ -180,8 +179,8 @@ def _set_rows(axes: "Axes", names: Sequence[str], size: float) -> None:
 def _name_best(axes: "Axes", series: Series, width: float) -> None:
     """List the names of the best to the right of the axes."""
     size = SMALL if width > 100 else LEAST
-    best = zip(series.names[:_NAMED_BEST], series.value, strict=False)
-    lines = [f"{i}. {canvas.fit(name, width, size)}  {value:.4g}" for i, (name, value) in enumerate(best, 1)]
+    best = zip(canvas.fit_names(series.names[:_NAMED_BEST], width, size), series.value, strict=False)
+    lines = [f"{i}. {name}  {value:.4g}" for i, (name, value) in enumerate(best, 1)]
     axes.text(1.02, 1, "\n".join(lines), transform=axes.transAxes, va="top", linespacing=1.35, **canvas.style(size))
 
 
@@ -220,13 +219,10 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
     count, place = len(order), np.arange(1, len(order) + 1)
     axes, (width, height) = canvas.start(ax, 260.0, max(40.0, count * (11.0 if count <= 40 else 9.5)))
     size = max(LEAST, min(FONT if count <= 40 else SMALL, height / max(1, count) / 1.15))
-    limit = MAX_NAME if ax is None else 0.5 * width
-    names = []
-    for label, n in zip(labels, sizes, strict=True):
-        names.append(canvas.fit(label, limit - canvas.widest([f" ({n})"], size), size) + f" ({n})")
-    _set_rows(axes, names, size)
-    axes.set_xlim(0, 1.02)
-    axes.set_xticks(np.linspace(0, 1, 5) if width > 200 else [0, 0.5, 1])
+    counts = [f" ({n})" for n in sizes]
+    names = canvas.fit_names(labels, canvas.room(ax, 0.5 * width) - canvas.widest(counts, size), size)
+    _set_rows(axes, [name + n for name, n in zip(names, counts, strict=True)], size)
+    axes.set(xlim=(0, 1.02), xticks=np.linspace(0, 1, 5) if width > 200 else [0, 0.5, 1])
     axes.spines[["left", "top", "right"]].set_visible(False)
 
     axes.axvspan(0, 0.5, color="#F4F0EA", zorder=0, linewidth=0)
@@ -235,13 +231,9 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
     if known.any():
         low, high = np.nanquantile(jaccard[:, known], [0.05, 0.95], axis=0)
         axes.hlines(place[known], low, high, color=GREY, alpha=0.5, linewidth=min(3.0, 100 / count))
-    for chosen, face, edge in (
-        (mean >= _STABLE, BLUE, BLUE),
-        ((mean < _STABLE) & (mean >= _DOUBTFUL), "#5F5F5F", "#5F5F5F"),
-        (mean < _DOUBTFUL, "white", ORANGE),
-    ):
-        axes.scatter(mean[chosen], place[chosen], s=18, facecolor=face, edgecolor=edge, linewidths=1, zorder=3)
-
+    edges = np.select([mean >= _STABLE, mean >= _DOUBTFUL], [BLUE, "#5F5F5F"], ORANGE)
+    faces = np.where(mean < _DOUBTFUL, "white", edges)
+    axes.scatter(mean, place, s=18, facecolor=faces, edgecolor=edges, linewidths=1, zorder=3)
     for y, a, b in zip(place, recovered, runs, strict=True):
         axes.text(1.04, y, f"{a} of {b}", va="center", fontsize=size)
     for x, side, text in ((0.25, "center", "dissolved"), (0.875, "center", "recovered"), (1.04, "left", "in runs")):

@@ -3,7 +3,7 @@
 ``evidence`` computes what stands in it, ``summary`` and ``sections`` write it, ``page`` makes HTML of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack
@@ -14,8 +14,10 @@ import torch
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import write_text
+from torchclusteval.common.progress import Progress, Steps
 from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions
+from torchclusteval.inference.resampling import check_progress
 from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
 from torchclusteval.labels.options import LabelOptions, check_names
@@ -25,7 +27,7 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
 from torchclusteval.reports.evidence import Evidence, Labelling, gather, match_best
 from torchclusteval.reports.page import page
-from torchclusteval.reports.sections import sections_of
+from torchclusteval.reports.sections import MAX_SECTIONS, Section, sections_of
 from torchclusteval.reports.summary import summary_of
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
 from torchclusteval.scoring.scores import leading
@@ -81,6 +83,7 @@ def report(
     confidence_level: float = 0.95,
     rng: int | torch.Generator = 0,
     resample: str | None = None,
+    progress: Progress | None = None,
     **options: Unpack[PairedOptions],
 ) -> Report:
     """Rank clusterings, test the differences from the best, show where it is weak and which of its clusters hold.
@@ -96,7 +99,8 @@ def report(
         n_resamples: least number of draws of the items (groups of items); comparisons of many clusterings take more.
         confidence_level: of intervals; one minus this is the level of the tests, after Holm's correction.
         rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
-        resample: what is drawn where there are no groups, ``"items"`` or ``"classes"``, as in ``bootstrap``.
+        resample: what is drawn, ``"items"`` or ``"classes"`` as in ``bootstrap``; with ``by`` only ``"groups"``.
+        progress: called as ``progress(done, total)``, in thousandths of the work.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
             ``ContingencyTables.from_labels``.
 
@@ -116,6 +120,7 @@ def report(
         'kmeans'
     """
     check_names(options, PairedOptions.__annotations__)
+    check_progress(progress)
     seeded(rng)
     import_optional("matplotlib.figure", "plots")
     chosen = list(select(measures))
@@ -125,7 +130,7 @@ def report(
         doubtful = warn_of_no_clusterings(tables, options.get("noise", "ignore"))
         facts = [(LIKE_NONE, f"{name}: {reason}") for name, reason in doubtful.items()]
     lead = ranking_measure(chosen, sort, with_truth=labels_true is not None)
-    return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, tuple(facts), resample)
+    return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, facts, resample, progress)
 
 
 def write_report(
@@ -136,20 +141,30 @@ def write_report(
     n_resamples: int,
     confidence_level: float,
     rng: int | torch.Generator,
-    facts: tuple[tuple[str, str], ...] = (),
+    facts: Sequence[tuple[str, str]] = (),
     resample: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    check_choice(resample, "resample", (None, *UNITS))
+    check_choice(resample, "resample", (None, *UNITS, "groups"))
+    if labels.groups is not None and resample in UNITS:
+        raise ValueError(f"resample: expected 'groups' or None, as groups are drawn with by=; got {resample!r}")
+    if labels.groups is None and resample == "groups":
+        raise ValueError("resample: expected groups of items too (by=, --by) for 'groups'; got none")
     options = BootstrapOptions(n_resamples, confidence_level, None, None, resample)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")
     if not bool(labels.scored().any()):
         raise ValueError("labels_pred: expected items with labels on both sides; got none")
     kept = measures if lead in measures else [lead, *measures]
-    found = gather(labels, kept, lead, options, rng)
-    best = match_best(labels, found)
-    html = page(title, summary_of(labels, found, best), sections_of(labels, found, best, list(facts)))
+    steps = Steps(progress, 100 if labels.groups is None else 20)
+    found = gather(labels, kept, lead, options, rng, steps)
+    best, drawn, sections = match_best(labels, found), steps.step(), list[Section]()
+    for section in sections_of(labels, found, best, facts):
+        sections.append(section)
+        drawn(len(sections), MAX_SECTIONS)
+    drawn(1, 1)
+    html = page(title, summary_of(labels, found, best), sections)
     return Report(tuple(labels.names), found, html)
 
 

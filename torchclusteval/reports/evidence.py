@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.progress import Progress, Steps
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
@@ -92,7 +93,7 @@ class Evidence:
 
 
 def gather(
-    labels: Labelling, measures: Sequence[Measure], lead: Measure, options: BootstrapOptions, rng: Rng
+    labels: Labelling, measures: Sequence[Measure], lead: Measure, options: BootstrapOptions, rng: Rng, steps: Steps
 ) -> Evidence:
     """Score, resample and compare; raise on too many clusterings to rank without a truth."""
     found: dict[str, Any] = {}
@@ -101,7 +102,8 @@ def gather(
         if count > _MAX_UNRANKED:
             raise ValueError(f"labels_pred: expected at most {_MAX_UNRANKED} clusterings without a truth; got {count}")
         if count > 1:
-            found["typical"] = stability_of(_agreement(labels, list(range(count)), lead)[lead.name], lead).agreement
+            everyone = _agreement(labels, list(range(count)), lead, steps.step(80))
+            found["typical"] = stability_of(everyone[lead.name], lead).agreement
         order = best_first(found.get("typical", torch.zeros(count)).numpy(force=True), lead.better)
     else:
         sizes = {"num_classes": max(1, len(labels.classes)), "num_clusters": int(labels.codes.max()) + 1}
@@ -121,7 +123,7 @@ def gather(
             found["intervals"] = over_groups(ranked_values, lead, options.n_resamples, level, generator)
     first, same = list[int](), torch.zeros(0, dtype=torch.bool)
     if others := order[1:MAX_COMPARED]:
-        found["agreement"] = _agreement(labels, order[:MAX_COMPARED], lead)
+        found["agreement"] = _agreement(labels, order[:MAX_COMPARED], lead, steps.step(10))
         apart = labels.apart()
         codes, kept = apart.codes.masked_fill(~apart.kept, 0), apart.kept
         if labels.true is not None:
@@ -139,7 +141,7 @@ def gather(
         names = np.array(apart.clusters(order[0]), dtype=object)[stability.labels.tolist()]
         found["stability"] = replace(stability, labels=names)
     if labels.true is not None and labels.groups is None:
-        found |= _resampled(labels, found["tables"], order, lead, options, rng, first, same)
+        found |= _resampled(labels, found["tables"], order, lead, options, rng, first, same, steps)
     return Evidence(order, lead, **found)
 
 
@@ -148,18 +150,19 @@ def agreement_measure(lead: Measure) -> Measure:
     return lead if lead.swapped == lead.name else MEASURES["adjusted_rand"]
 
 
-def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
+def _agreement(labels: Labelling, chosen: list[int], lead: Measure, progress: Progress) -> Scores:
     """Of all pairs; with groups the mean over them, as items of different groups cannot agree."""
     measure, names = agreement_measure(lead), tuple(labels.names[i] for i in chosen)
     codes, kept = labels.codes[chosen], labels.kept[chosen]
     if labels.groups is None:
-        found = pairwise(codes, [measure], mask=kept, item_dims=1)
+        found = pairwise(codes, [measure], progress=progress, mask=kept, item_dims=1)
         return replace(found, clusterings=names, share_scored=None)
     width = int(labels.codes.max()) + 1
     rows = []
     for one, own in zip(codes, kept, strict=True):
         tables = labels.tables(one, codes, own & kept, num_classes=width, num_clusters=width)
         rows.append(evaluate_tables(tables, [measure]).macro()[measure.name])
+        progress(len(rows), len(codes))
     matrix = torch.stack(rows)
     items = torch.full(matrix.shape, codes.shape[1], device=matrix.device)
     return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
@@ -174,23 +177,29 @@ def _resampled(
     rng: Rng,
     first: list[int],
     same: Tensor,
+    steps: Steps,
 ) -> dict[str, Any]:
     """Intervals and differences by one unit of draws: classes, if they are the default for any."""
-    ranked, others, level = tables[order[:MAX_RANKED]], order[1:MAX_COMPARED], options.confidence_level
-    found = dict[str, Any]()
+    others, level, found = order[1:MAX_COMPARED], options.confidence_level, dict[str, Any]()
+    ranked = tables[order[:MAX_RANKED]]._replace(names=tuple(labels.names[i] for i in order[:MAX_RANKED]))
+    named = {labels.names[i]: labels.codes[i] for i in others}  # so that notes name them
     for unit in (options.resample, "classes"):
-        found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, level, rng=rng, resample=unit)
+        of_intervals, of_differences = steps.step(50), steps.step(30)
+        found["intervals"] = bootstrap(
+            ranked, [lead], options.n_resamples, level, rng=rng, resample=unit, progress=of_intervals
+        )
         if others:
             compared = paired_bootstrap(
                 labels.true,
                 labels.codes[order[0]],
-                labels.codes[others],
+                named if len(named) == len(others) else labels.codes[others],
                 [lead],
                 max(options.n_resamples, needed(len(others), 1 - level)),
                 level,
                 rng=rng,
                 resample=unit,
                 keep_resamples=True,
+                progress=of_differences,
                 mask=labels.scored(order[0]) & labels.scored(others),
                 item_dims=1,
             )

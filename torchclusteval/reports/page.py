@@ -9,19 +9,18 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from torchclusteval.common.formatting import format_number, printable, shorten
+from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.optional import import_optional
 from torchclusteval.plots.canvas import no_glyph_warnings
 
-_LONGEST = 80  # characters of a label
 _PRINTED, _LONG = 10, 40  # rows on paper (as in page.css) of a table with more rows than this
 
 Cell = str | int | float | tuple[str, float]
 
 
 def text(label: object) -> str:
-    """A label as text of a page; a long one loses its middle."""
-    return escape(shorten(printable(str(label)), _LONGEST))
+    """A label as text of a page."""
+    return escape(printable(str(label)))
 
 
 def name(label: object) -> str:
@@ -66,9 +65,7 @@ def table(
 
 def _cell(cell: Cell, is_head: bool, is_text: bool) -> str:
     if is_text:
-        whole = printable(str(cell))
-        hint = f' title="{escape(whole)}"' if len(whole) > _LONGEST else ""
-        shown = f'<span class="n"{hint}>{text(whole)}</span>'
+        shown = f'<span class="n">{text(cell)}</span>'
         return f'<th scope="row">{shown}</th>' if is_head else f'<td class="text">{shown}</td>'
     if isinstance(cell, str):
         return f"<td>{text(cell)}</td>"

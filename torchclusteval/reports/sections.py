@@ -1,5 +1,6 @@
 """The sections of a report."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from html import escape
 from typing import Any
@@ -17,35 +18,39 @@ from torchclusteval.reports.page import Cell, name, note, paragraph, picture, ta
 from torchclusteval.reports.tested import GOAL
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.matching import match, matched_scores
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, low_coverage
 from torchclusteval.tables import ContingencyTables
 
+MAX_SECTIONS = 7
 _MAX_ROWS = 200  # of a table of groups
+_MAX_LISTED = 3000  # clusterings in the ranking
 _MAX_DRAWN = 60  # clusters in the picture of stability
 
 Rows = list[list[Cell]]
 Section = tuple[str, str, str]
 
 
-def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: list[tuple[str, str]]) -> list[Section]:
+def sections_of(
+    labels: Labelling, found: Evidence, best: Best | None, facts: Sequence[tuple[str, str]]
+) -> Iterator[Section]:
     """Anchor, heading and HTML of each section."""
-    made = [("read", "What was read", _read(labels, facts)), ("ranking", "Ranking", _ranking(labels, found))]
+    yield "read", "What was read", _read(labels, facts)
+    yield "ranking", "Ranking", _ranking(labels, found)
     if found.differences is not None:
-        made.append(("differences", "Differences from the best", _differences(labels, found)))
+        yield "differences", "Differences from the best", _differences(labels, found)
     if found.agreement is not None:
-        made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found)))
+        yield "agreement", "Agreement of the clusterings", _agreement(labels, found)
     if best is not None:
         shown = labels.names[found.best]
-        made.append(("table", f"The best clustering: {shown}", _table(best, shown)))
-        made.append(("groups", "Its weakest classes and clusters", _classes(best) + _clusters(best.table)))
+        yield "table", f"The best clustering: {shown}", _table(best, shown)
+        yield "groups", "Its weakest classes and clusters", _classes(best) + _clusters(best.table)
     elif found.tables is not None:
-        made.append(("groups", "The best clustering, group by group", _by_group(labels, found)))
+        yield "groups", "The best clustering, group by group", _by_group(labels, found)
     if found.stability is not None:
-        made.append(("stability", "Stability of its clusters", _stability(labels, found)))
-    return made
+        yield "stability", "Stability of its clusters", _stability(labels, found)
 
 
-def _read(labels: Labelling, facts: list[tuple[str, str]]) -> str:
+def _read(labels: Labelling, facts: Sequence[tuple[str, str]]) -> str:
     count, items = labels.codes.shape
     rows = [*facts, ("items", str(items)), ("clusterings", str(count))]
     if labels.true is not None:
@@ -79,10 +84,10 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         return _typical(labels, found)
     level = summary.confidence_of(found)
     drawn = found.intervals.settings
-    how = f"; {level} intervals come from drawing {drawn['resampled']}, and hold for {drawn['population']}"
+    how = f"; {level} intervals come from drawing {drawn['resampled']}"
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
-    out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
+    out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}, and hold for {drawn['population']}.")
     out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
     spans = labels.groups is None or 2.0 ** (1 - len(labels.group_names)) < 1 - drawn["confidence_level"]
@@ -92,28 +97,25 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     out += picture(draw_series(series, None), f"{lead.name} of {len(shown)} clusterings{beside}, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
-    partial = bool((labels.scored().sum(1) < items).any())
+    shares = (labels.scored().sum(1).double() / max(1, items)).tolist()
+    partial = min(shares) < 1
     header = ["", "clustering", lead.name, "interval"]
     header += ["all items"] * (found.together is not None)
     header += ["pooled"] * (found.pooled is not None) + ["scored"] * partial
     rows: Rows = []
-    for rank, i in enumerate(shown):
-        low, high = float(record.low[rank]), float(record.high[rank])
+    for rank, i in enumerate(found.order[:_MAX_LISTED]):
+        low, high = (float(x[rank]) if rank < len(shown) else np.nan for x in (record.low, record.high))
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i]), (summary.between(low, high), low)]
-        if found.together is not None:
-            row.append(float(found.together[lead.name][i]))
-        if found.pooled is not None:
-            row.append(float(found.pooled[lead.name][i]))
+        row += [float(more[lead.name][i]) for more in (found.together, found.pooled) if more is not None]
         if partial:
-            share = float(labels.scored(i).sum() / max(1, items))
-            row.append((_percent(share), share))
+            row.append((_percent(shares[i]), shares[i]))
         rows.append([*row, *(float(scores[measure][i]) for measure in others)])
     out += table([*header, *others], rows, words=(1,), best=0)
+    if few := low_coverage(float(labels.scored().sum(1).min() / max(1, items)), scores.measures.values()):
+        out += note(f"{few}.")
     if count > len(shown):
-        rest = scores[lead.name][found.order[len(shown) :]]
-        rest = rest[~rest.isnan()]
-        span = _span(*(format_number(float(x)) for x in ((rest.min(), rest.max()) if len(rest) else (np.nan, np.nan))))
-        out += note(f"Shown are the best {len(shown)} of {count}; the others score {span}.")
+        cut = f" Shown are the best {_MAX_LISTED}; <code>torchclusteval score --sort</code> ranks all."
+        out += note(f"Intervals are of the best {len(shown)} of {count}.{cut * (count > _MAX_LISTED)}")
     if not spans:
         out += note(
             f"There are {len(labels.group_names)} groups: too few for an interval of {level}, and for any difference "
@@ -133,7 +135,7 @@ def _typical(labels: Labelling, found: Evidence) -> str:
     )
     if found.typical is None:
         return out
-    shown = enumerate(found.order[:MAX_RANKED])
+    shown = enumerate(found.order)
     rows: Rows = [[rank + 1, labels.names[i], float(found.typical[i])] for rank, i in shown]
     return out + table(["", "clustering", f"mean {found.lead.name}"], rows, words=(1,), best=0)
 

@@ -85,7 +85,10 @@ def with_intervals(
         low, high = ends(record.resamples, levels, torch.full_like(levels, least))
     gone = record.p_value.isnan() | record.low.isnan()  # draws that say nothing have no interval
     made = replace(record, low=low.masked_fill(gone, torch.nan), high=high.masked_fill(gone, torch.nan))
-    return _compared(found, lead, replace(made, p_adjusted=adjusted, resamples=None), least, first, same)
+    # verdicts name equal partitions, and the p-values of the page are the adjusted ones
+    notes = tuple(x for x in found.notes if not x.startswith(("p-values stop", "the same", "both")))
+    made = replace(made, p_adjusted=adjusted, resamples=None)
+    return _compared(replace(found, notes=notes), lead, made, least, first, same)
 
 
 def _compared(

@@ -65,13 +65,13 @@ def of_tables(tables: ContingencyTables) -> Tensor:
     if size == 1:
         return torch.zeros(1, dtype=torch.int64, device=tables.device)
     batch, row, column, count = tables.cells()
-    cells = _mix(_mix(row + 1) + (count.view(torch.int64) if count.is_floating_point() else count))
+    cells = mix(mix(row + 1) + (count.view(torch.int64) if count.is_floating_point() else count))
     columns = cells.new_zeros(size * clusters).index_add(0, batch * clusters + column, cells)
     if tables.has_unmatched:
         alone = tables.unmatched_by_cluster.reshape(-1)
         bits = alone.view(torch.int64) if alone.is_floating_point() else alone
-        columns += torch.where(alone > 0, _mix(bits + _mix(torch.full_like(bits, -1))), 0)
-    return _mix(columns).reshape(size, clusters).sum(-1)
+        columns += torch.where(alone > 0, mix(bits + mix(torch.full_like(bits, -1))), 0)
+    return mix(columns).reshape(size, clusters).sum(-1)
 
 
 def of_labels(codes: Tensor, keep: Tensor | None) -> Tensor:
@@ -85,13 +85,13 @@ def of_labels(codes: Tensor, keep: Tensor | None) -> Tensor:
         own = some[rows]
         where = place.expand(own.shape) if keep is None else place.expand(own.shape).masked_fill(~keep[rows], items)
         first = where.new_full((len(rows), size), items).scatter_reduce(1, own, where, "amin")
-        hashed = _mix(_mix(place + 1) + first.gather(1, own))
+        hashed = mix(mix(place + 1) + first.gather(1, own))
         found[rows] = hashed.masked_fill(where == items, 0).sum(-1)
     return found
 
 
-def _mix(x: Tensor) -> Tensor:
+def mix(x: Tensor) -> Tensor:
     """Scrambles whole numbers, 0 to 0; products wrap around. Steele, Lea and Flood (2014), SplitMix."""
-    x = (x ^ (x >> 30)) * -4658895280553007687
-    x = (x ^ (x >> 27)) * -7723592293110705685
-    return x ^ (x >> 31)
+    x = (x ^ (x >> 30)).mul_(-4658895280553007687)
+    x = (x ^ (x >> 27)).mul_(-7723592293110705685)
+    return (x >> 31).bitwise_xor_(x)

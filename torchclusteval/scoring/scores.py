@@ -24,11 +24,21 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.shapes import in_order_of
 from torchclusteval.labels.sources import is_missing
 from torchclusteval.labels.vocabulary import Vocabulary
-from torchclusteval.measures.aliases import canonical
+from torchclusteval.measures.aliases import ByCanonicalName, canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.partitions import same_partitions
 
 _MAX_ROWS = 60  # in print
+_FEW = 0.5  # share of items, below which there is a note
+_BY_CLASS = {
+    "completeness",
+    "inverse_purity",
+    "class_entropy",
+    "class_projection_distance",
+    "nvi_split",
+    "ami_clusters",
+}
+_BY_CLASS |= {"pair_recall", "bcubed_recall", "adjusted_wallace_recall"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,12 +260,12 @@ class Scores(Printed, ByName[Tensor]):
         return (value if better == "higher" else -value).round(decimals=DECIMALS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Canonical names to nested lists (a float for a single clustering)."""
-        return {name: value.tolist() for name, value in self.to_numpy().items()}
+        """Canonical names, found by aliases too, to nested lists (a float for a single clustering)."""
+        return ByCanonicalName({name: value.tolist() for name, value in self.to_numpy().items()})
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """Canonical names to arrays of shape ``(*batch,)``."""
-        return dict(zip(self.names, self._on_host(), strict=True))
+        """Canonical names, found by aliases too, to arrays of shape ``(*batch,)``."""
+        return ByCanonicalName(zip(self.names, self._on_host(), strict=True))
 
     def _on_host(self, *others: Tensor) -> list[np.ndarray]:
         """The values of all measures, and other tensors of the batch, after a single wait for the device."""
@@ -265,7 +275,7 @@ class Scores(Printed, ByName[Tensor]):
         return list(torch.stack([x.double() for x in values]).cpu().numpy()) if values else []
 
     def to_pandas(self) -> DataFrame:
-        """One row a clustering, one column a measure, called ``adjusted_rand``, not ``ari``; needs pandas."""
+        """One row a clustering, one column a measure by its name in ``self.names``, not ``ari``; needs pandas."""
         pandas = import_optional("pandas", "pandas")
         levels = [pandas.Index(level, tupleize_cols=False) for level in self._levels()]
         index = levels[0] if len(levels) == 1 else pandas.MultiIndex.from_product(levels) if levels else None
@@ -351,7 +361,23 @@ class Scores(Printed, ByName[Tensor]):
         if of_partitions and bool((coverage < 1).any()):  # other measures count the items that one side lacks too
             least = "" if coverage.size == 1 else " at least"
             notes.append(f"items scored: {format_number(100 * float(coverage.min()))} %{least} (see coverage)")
+            few = low_coverage(float(np.nanmin(coverage, initial=1.0)), self.measures.values())
+            notes += [few] if few else []
         return Shown(header, rows, head, notes)
+
+
+def low_coverage(share: float, measures: Iterable[Measure]) -> str:
+    """What to say if few items are scored and a measure depends on the other items of a cluster; else nothing.
+
+    Of a sample of classes only measures that see each class by itself have the value of all (a simulation).
+    """
+    seen = [x.name for x in measures if not x.one_sided and x.name not in _BY_CLASS]
+    if not share < _FEW or not seen:
+        return ""
+    return (
+        f"{100 * share:.3g} % of the items are scored; {seen[0]} and similar measures do not see the other items of a "
+        "cluster, so they are too good if those have unknown classes (for a sample of classes: estimate_from_sample)"
+    )
 
 
 def leading(measures: Iterable[Measure], option: str) -> Measure:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import DEFAULT, find_measure
 from torchclusteval.scoring.evaluation import evaluate
@@ -21,7 +22,8 @@ def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> 
 
     Returns:
         A function of an estimator, ``X`` and ``y`` that returns a float, or for several measures, after one prediction,
-        a dict by your names, with ``neg_`` in front of those whose sign changes.
+        a dict by your names (for None those of ``tce.measures.DEFAULT``, such as ``ami_arithmetic``), with ``neg_`` in
+        front of those whose sign changes.
 
     Raises:
         ValueError: an unknown measure, or one without a better direction.
@@ -49,6 +51,8 @@ def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> 
 def _score(
     estimator: Any, items: Any, y: Any = None, *, chosen: Mapping[str, Measure], single: bool
 ) -> float | dict[str, float]:
-    scores = evaluate(y, estimator.predict(items), list({x.name: x for x in chosen.values()}.values()))
+    pred, measures = estimator.predict(items), list({x.name: x for x in chosen.values()}.values())
+    with argument_names(labels_true="y", labels_pred="estimator.predict(X)"):
+        scores = evaluate(y, pred, measures)
     signed = {key: float(scores[x.name]) * (-1 if x.better == "lower" else 1) for key, x in chosen.items()}
     return next(iter(signed.values())) if single else signed

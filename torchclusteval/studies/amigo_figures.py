@@ -163,7 +163,6 @@ def plot(result: list[Finding], path: str | Path) -> None:
         places = [at + (i - (len(SCORES) - 1) / 2) * width for at in range(len(result))]
         axis.bar(places, [finding.values[name] for finding in result], width, label=label)
     axis.set_xticks(range(len(result)), [finding.example.name for finding in result], rotation=30)
-    axis.set_xlabel("figure")
-    axis.set_ylabel("score")
+    axis.set(xlabel="figure", ylabel="score")
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     save_figure(figure, path)

@@ -224,8 +224,7 @@ def plot(result: Result, path: str | Path) -> None:
         "NVI and NVI_K, lower is better": ("nvi", "nvi_k"),
     }
     for axis, (title, names) in zip(figure.subplots(1, 3), panels.items(), strict=True):
-        axis.set_title(title)
-        axis.set_xlabel("clusters")
+        axis.set(title=title, xlabel="clusters")
         for name, color in zip(names, ("tab:blue", "tab:orange"), strict=False):
             axis.plot(range(1, N_ITEMS + 1), result.mean(name), color=color, label=f"{SHORT[name]}, random")
         axis.axhline(result.of_r(names[0]), color="black", linestyle="--", label="solution R of Table 1")

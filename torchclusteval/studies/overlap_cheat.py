@@ -2,8 +2,7 @@
 
 The data of the paper comes from a people-search campaign: pages about an ambiguous name, grouped by person, with some
 pages about several. Here gold standards and systems are random, but similar. Each system makes a known share of errors;
-as in the campaign, some merge people and some split them. The cheat puts all items into one cluster, and each item into
-a cluster of its own too.
+as there, some merge people and some split them. The cheat has one cluster of all items, and one of each item alone.
 """
 
 from __future__ import annotations
@@ -174,8 +173,7 @@ def plot(result: Result, path: str | Path) -> None:
         for style in STYLES:
             axis.plot(ERROR_RATES, [scores[style, rate] for rate in ERROR_RATES], "o-", label=style)
         axis.axhline(result.scores[name][-1], color="black", linestyle="--", label="cheat")
-        axis.set_title(f"{label}: cheat has rank {result.cheat_rank(name)}")
-        axis.set_xlabel("share of errors")
-        axis.set_ylim(0, 1.02)
+        title = f"{label}: cheat has rank {result.cheat_rank(name)}"
+        axis.set(title=title, xlabel="share of errors", ylim=(0, 1.02))
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES) + 1)
     save_figure(figure, path)

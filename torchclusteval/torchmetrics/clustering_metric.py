@@ -12,7 +12,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.encoding import argument_names
-from torchclusteval.measures.aliases import canonical
+from torchclusteval.measures.aliases import ByCanonicalName
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -35,11 +35,6 @@ _WORDS = {  # in errors: the names that users of a metric object know
     "; soft counts: from_probabilities, update_soft": "",
     " or mask=)": ")",
 }
-
-
-class _Values(dict[str, Tensor]):
-    def __missing__(self, name: str) -> Tensor:
-        return dict(self)[canonical(name)]  # a plain one, which raises a KeyError for other names
 
 
 class ClusteringMetric(Metric):
@@ -203,7 +198,7 @@ class ClusteringMetric(Metric):
         """The measures of all items so far, on all ranks: a dictionary of names to float64 scalars."""
         tables = self.tables()
         self._warn_of_excluded()
-        return _Values(evaluate_tables(tables, self._selection))
+        return ByCanonicalName(evaluate_tables(tables, self._selection))
 
     def tables(self) -> ContingencyTables:
         """The table of all items so far on this rank (within ``sync_context``: on all ranks)."""

@@ -14,9 +14,8 @@ from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
 from torchclusteval.scoring.no_clusterings import IS_TRUTH
+from torchclusteval.scoring.scores import low_coverage
 
-_FEW = 0.5  # share of items, below which there is a note
-_OF_WHOLE_CLUSTERS = ("purity", "homogeneity", "pair_f", "bcubed_f", "v_measure")
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
 _OF_OTHERS = (".xlsx", ".xls", ".ods", ".parquet", ".feather", ".pdf", ".png", ".svg", ".html", ".gz", ".zip")
 
@@ -42,9 +41,9 @@ def check_seed(arguments: argparse.Namespace) -> None:
 
 
 def check_unit(arguments: argparse.Namespace) -> None:
-    """Raise for a unit of draws where groups are drawn."""
-    if arguments.resample is not None:
-        raise ValueError(f"--resamples: expected a number, as groups are drawn; got {arguments.resample}")
+    """Raise for another unit of draws where groups are drawn."""
+    if arguments.resample not in (None, "groups"):
+        raise ValueError(f"--resamples: expected groups or a number, as groups are drawn; got {arguments.resample}")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:
@@ -110,11 +109,5 @@ def note_doubtful(found: Mapping[Any, str]) -> None:
 
 def note_low_coverage(coverage: np.ndarray, measures: Iterable[str]) -> None:
     """Print a note if few items are scored and a measure depends on the other items of a cluster."""
-    least = float(np.nanmin(coverage, initial=1.0))
-    seen = [name for name in measures if "precision" in name or name in _OF_WHOLE_CLUSTERS]
-    if least < _FEW and seen:
-        share = f"{100 * least:.3g} % of the items are scored"
-        print_note(
-            f"note: {share}; {seen[0]} and similar measures ignore the other items of a cluster, so they are too high "
-            "if those have unknown classes (for a sample of classes: torchclusteval estimate)"
-        )
+    if said := low_coverage(float(np.nanmin(coverage, initial=1.0)), [MEASURES[name] for name in measures]):
+        print_note(f"note: {said}")

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.plot is not None:
         from torchclusteval.plots import plot_stability
 
-        save_picture(plot_stability(found), arguments.plot)
+        save_picture(arguments.plot, plot_stability, found)
     head = {"reference": arguments.reference, "n_items": n_items - without, "n_runs": len(held) - 1}
     values = {"cluster": found.labels.tolist(), **found.to_dict()}
     del values["labels"]

@@ -35,10 +35,10 @@ def run(arguments: argparse.Namespace) -> str:
         from torchclusteval import plots
 
         if arguments.picture in (None, "agreement"):
-            save_picture(plots.plot_agreement(scores, names=names), arguments.plot)
+            save_picture(arguments.plot, plots.plot_agreement, scores, names=names)
         else:
             draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
-            save_picture(draw(transitions(given.labels, **given.noise, device=device), names), arguments.plot)
+            save_picture(arguments.plot, draw, transitions(given.labels, **given.noise, device=device), names)
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
     title = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(found.overall)}"

@@ -126,13 +126,11 @@ def _by_groups(
     if a.batch_shape[-1] < 2:
         expected = f"at least two {unit} of items that count on both sides"
         raise ValueError(f"{name}: expected {expected}; got {a.batch_shape[-1]}")
-    least = 2.0 ** (1 - a.batch_shape[-1])
-    if least >= 1 - settings["confidence_level"]:
-        print_note(f"note: with {a.batch_shape[-1]} {unit} no p-value is below {least:g}, and intervals say little")
     with warnings_as_notes(), progress_bar(unit) as progress:
         found = paired_groups(a, b, measures, progress=progress, **settings)
     said = {"resampled": unit, "population": POPULATIONS[unit]}
-    note_drawn(replace(found, settings={**found.settings, **said}), arguments.top)
+    notes = tuple(note.replace(" groups ", f" {unit} ") for note in found.notes)
+    note_drawn(replace(found, settings={**found.settings, **said}, notes=notes), arguments.top)
     return found
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.common.formatting import lacking
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.tables import ContingencyTables
 
 SUFFIXES = ("conll", "key", "response")
-_NAMED = 5  # documents in a note
 
 Documents = dict[str, ReadDocument]
 
@@ -83,10 +83,6 @@ def _check_documents(key: Documents, response: Documents, files: list[str]) -> N
     if not key.keys() & response.keys():
         got = f"others, such as {next(iter(response))!r}"
         raise ValueError(f"{files[1]}: expected documents of {files[0]}; got {got}")
-    for lacking, side, other in ((files[1], key, response), (files[0], response, key)):
-        alone = [name for name in side if name not in other]
-        if alone:
-            listed = ", ".join(map(repr, alone[:_NAMED]))
-            listed += f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
-            which = f"{len(alone)} of {len(side)} documents"
-            print_note(f"note: {lacking} lacks {which}, which count as empty there: {listed}")
+    for file, own, other in ((files[1], response, key), (files[0], key, response)):
+        if said := lacking(own, other):
+            print_note(f"note: {file} {said}")

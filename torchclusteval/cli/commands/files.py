@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_output
+from torchclusteval.cli.options import warnings_as_notes
 from torchclusteval.cli.reading.held import Held, Label, listed
-from torchclusteval.common.figures import save_figure
+from torchclusteval.common.figures import OF_FILES, new_figure, save_figure
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import replacing
 from torchclusteval.labels.spelled import is_plain
@@ -103,9 +104,10 @@ def _pandas_metadata(table: Any, index: list[str]) -> dict[str, Any]:
     return {"index_columns": index, "column_indexes": [], "columns": columns, "pandas_version": "2.2.3"}
 
 
-def save_picture(axes: Any, path: str) -> None:
-    """Write the figure of axes; texts of a PDF can be searched and edited."""
+def save_picture(path: str, draw: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Write what a function draws, on axes of ``--size`` if that is given."""
     from torchclusteval.plots.canvas import no_glyph_warnings
 
-    with no_glyph_warnings():
-        save_figure(axes.figure, path)
+    size = OF_FILES.get("size")
+    with warnings_as_notes(), no_glyph_warnings():
+        save_figure(draw(*args, **options, ax=size and new_figure(*size).subplots()).figure, path)

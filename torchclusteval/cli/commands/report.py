@@ -10,6 +10,7 @@ from torchclusteval.cli.options import refuse, warnings_as_notes
 from torchclusteval.cli.reading.held import hold_columns
 from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.progress import progress_bar
 from torchclusteval.labels.inputs import check_device
 from torchclusteval.measures.registry import select
 from torchclusteval.reports import LIKE_NONE, REPORTED, ranking_measure, read_clusterings, write_report
@@ -39,8 +40,8 @@ def run(arguments: argparse.Namespace) -> str:
     facts += [(LIKE_NONE, f"{name}: {reason}") for name, reason in given.doubtful.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
-    with warnings_as_notes():
-        made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts), arguments.resample)
+    with warnings_as_notes(), progress_bar("report") as progress:
+        made = write_report(labels, measures, lead, title, draws, level, seed, facts, arguments.resample, progress)
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
     which = "the best" if made.evidence.scores is not None else "the one most like the others"

@@ -33,22 +33,30 @@ class Uncertainty:
         return wide
 
 
-def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace) -> Uncertainty:
-    """Intervals where ``--confidence-level`` asks for them, intervals and p-values where ``--resamples`` does."""
+def resample(
+    tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace, macro: bool | None = None
+) -> Uncertainty:
+    """Intervals where ``--confidence-level`` asks for them, intervals and p-values where ``--resamples`` does.
+
+    ``macro``: that of ``bootstrap``, where groups are drawn; there are no p-values then.
+    """
     columns: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
     tests: Mapping[str, Significance] = {}
     level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
     if arguments.confidence_level is not None or arguments.resamples is not None:
         draws, unit = arguments.resamples or 1000, arguments.resample
         with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
-            intervals = bootstrap(tables, measures, draws, level, rng=seed, resample=unit, progress=progress)
-        note_drawn(intervals, arguments.top)
+            intervals = bootstrap(
+                tables, measures, draws, level, rng=seed, resample=unit, macro=bool(macro), progress=progress
+            )
+        if macro is not False:  # what is said of pooled scores is the same
+            note_drawn(intervals, arguments.top)
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
             if interval.of_classes is not None:
                 columns[name]["of_classes"] = interval.of_classes.cpu().numpy()
     directed = [measure for measure in measures if measure.better is not None]
-    if arguments.resamples is not None and directed:
+    if arguments.resamples is not None and directed and macro is None:
         keep = arguments.picture == "chance"
         with progress_bar("permutations") as progress:
             tests = permutation_test(
@@ -94,4 +102,4 @@ def plot_scores(
     low, high = (None if x is None else x[order] for x in (low, high))
     listed = [names[i] for i in order]
     series = score_series(measure.name, measure.better, listed, values[order], low, high, span)
-    save_picture(draw_series(series, None), arguments.plot)
+    save_picture(arguments.plot, draw_series, series)

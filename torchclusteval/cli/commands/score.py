@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> str:
     skipped = note_skipped(scores.skipped)
     share = task.n_grouped / task.n_items if arguments.by else 1.0
     note_low_coverage(share * scores.coverage.numpy(force=True), scores)
-    uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
+    asked = [] if arguments.resample == "groups" else [*scores.measures.values()]  # whose averages have intervals
+    uncertainty = resample(task.tables, asked, arguments) if asked else Uncertainty({}, {}, 0.0)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
     values = {**averaged.to_numpy(), **means}
@@ -106,8 +107,9 @@ def _check(arguments: argparse.Namespace) -> None:
     check_seed(arguments)
     if arguments.picture == "chance" and arguments.resamples is None:
         raise ValueError("--picture: expected --resamples R too, as chance shows the permutations; got none")
-    if arguments.per == "group" and arguments.by is None:
-        raise ValueError("--per: expected --by COLUMN too, for the groups to show; got group alone")
+    for flag, given, shown in (("--per", arguments.per, "group"), ("--resamples", arguments.resample, "groups")):
+        if given == shown and arguments.by is None:
+            raise ValueError(f"{flag}: expected --by COLUMN too, for the groups; got {shown} alone")
     if arguments.sort in MEANS and arguments.per != "class":
         raise ValueError(f"--sort: expected --per class too, as it computes {arguments.sort}; got --sort alone")
 
@@ -155,7 +157,7 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
     try:
         held, _ = hold_columns(asked, options, truth_first=several)
     except ValueError as error:
-        if several and len(asked.files) > 1 and "cell" in str(error):
+        if several and len(asked.files) > 1 and "as in the first line" in str(error):
             raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
         raise
     return held, held.pop(1) if arguments.by is not None else None
@@ -168,10 +170,15 @@ def _by_group(
     measures, share = list(scores.measures.values()), task.n_grouped / task.n_items
     macro = columns_of(scores.macro(), share=share)
     summed = [measure for measure in measures if measure.parts is not None]
+    of_groups = arguments.resample == "groups"
+    if of_groups:
+        macro = resample(task.tables, measures, arguments, macro=True).beside(macro)
     if len(summed) < len(measures):
         lacking = ", ".join(measure.name for measure in measures if measure.parts is None)
         print_note(f"note: no pooled value of {lacking}: not defined by sums over the groups")
     together = {name: x + 0.0 for name, x in pooled(task.tables, summed).to_numpy().items()} if summed else {}
+    if of_groups and summed:
+        together = resample(task.tables, summed, arguments, macro=False).beside(together)
     shares = {"coverage": macro["coverage"]} if "coverage" in macro else {}
     counts = {} if task.counts is None else {"count": task.counts}
     assert task.together is not None
@@ -184,7 +191,8 @@ def _by_group(
     ]
     macro = counts | macro
     tables = {"scores": Table(["clustering", "average", *macro], rows, 2)}
-    if arguments.per != "group" and arguments.confidence_level is None and arguments.resamples is None:
+    drawn = arguments.confidence_level is not None or arguments.resamples is not None
+    if arguments.per != "group" and (of_groups or not drawn):
         return tables, None
     each = {"n_items": scores.n_items.cpu().numpy(), **uncertainty.beside(columns_of(scores))}
     groups = [
@@ -235,7 +243,7 @@ def _draw(
     matching = match(table)
     note_ties([name], [bool(matching.unique)])
     if arguments.picture == "flow":
-        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+        save_picture(arguments.plot, plots.plot_flow, table, (task.truth, name))
     else:
         show = "share" if arguments.picture == "share" else "count"
-        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)
+        save_picture(arguments.plot, plots.plot_table, table, matching, show=show, name=name)

@@ -33,16 +33,20 @@ def run(arguments: argparse.Namespace) -> str:
     asked = None if arguments.measures is None else parse_list(arguments.measures)
     read = read_responses(arguments.files, arguments.on_duplicate)
     names = asked or [*(f"{name}_{side}" for name in MEASURES.values() for side in _SIDES), "conll_f"]
-    for measure, named in select(names).items():
-        if named and measure.parts is None:
-            got = f"{measure.name!r} (difference --macro compares its means over documents)"
-            raise ValueError(f"--measures: expected measures defined by sums over documents; got {got}")
-    total, sums = pool(read.tables, names, **zero_is_zero(names))
+    alone = [measure for measure, named in select(names).items() if named and measure.parts is None]
+    if alone and arguments.per is None:
+        got = f"{alone[0].name!r} (--per document has its rows; difference --macro compares two responses)"
+        raise ValueError(f"--measures: expected measures defined by sums over documents; got {got}")
+    if alone:
+        lacking = ", ".join(measure.name for measure in alone)
+        print_note(f"note: no row of all documents for {lacking}: not defined by sums over documents")
+    summed = [measure for measure in select(names) if measure not in alone]
+    total, sums = pool(read.tables, summed or ["lea_f"], **zero_is_zero(names))  # of none, for the coverage
     note_skipped(total.skipped)
-    measures = list(total.measures.values())
+    measures = [*(total.measures.values() if summed else ()), *alone]
     shares = coverages(measures, total.coverage.numpy())
-    columns = {name: {**shares.get(name, {}), "score": value.numpy()} for name, value in total.items()}
-    if arguments.confidence_level is not None or arguments.resamples is not None:
+    columns = {name: {**shares.get(name, {}), "score": value.numpy()} for name, value in total.items() if summed}
+    if summed and (arguments.confidence_level is not None or arguments.resamples is not None):
         if len(read.documents) < 2:
             raise ValueError("--resamples: expected at least two documents to draw from; got 1")
         options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
@@ -50,7 +54,8 @@ def run(arguments: argparse.Namespace) -> str:
             drawn = options.resample_by(
                 group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
             )
-        print_note(f"note: drawn: documents; intervals hold for {POPULATIONS['documents']}")
+        for said in (f"drawn: documents; intervals hold for {POPULATIONS['documents']}", *drawn.notes):
+            print_note(f"note: {said.replace('groups', 'documents')}")
         for name, value in total.items():
             low, high, _ = drawn.interval(name, value, None)
             columns[name] |= {"low": low.numpy(), "high": high.numpy()}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torchclusteval.cli.commands.checks import check_plot
-from torchclusteval.cli.options import closest
+from torchclusteval.cli.options import closest, warnings_as_notes
 from torchclusteval.labels.inputs import check_device
 from torchclusteval.studies import STUDIES
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> str:
         facts = {"study": arguments.name, "settings": defaults | options, "seconds": seconds}
         write_result(output, module.rows(result), facts)
     if arguments.plot is not None:
-        module.plot(result, arguments.plot)
+        with warnings_as_notes():
+            module.plot(result, arguments.plot)
     return str(module.report(result)).rstrip() + "\n"
 
 

@@ -16,8 +16,8 @@ from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
-from torchclusteval.labels.spelled import BadSpellingError, leading_zeros, numbers_or_text
-from torchclusteval.scoring.no_clusterings import like_ids
+from torchclusteval.labels.spelled import BadSpellingError, is_plain, leading_zeros, numbers_or_text
+from torchclusteval.scoring.no_clusterings import FEW, like_ids
 from torchclusteval.streaming.distributed import rank_and_size
 
 Label = int | str | None  # None: missing
@@ -103,36 +103,62 @@ def open_tables(
         raise ValueError(f"--id: expected a column other than that of {flag}; got {ids!r} for both")
     if single and asked.join != "names":
         raise ValueError(f"--join: expected several files to join; got {asked.files[0]} alone")
-    if ids is None and not single and not truths and asked.join != "position":
-        _take_ids(tables, asked, named)
+    if ids is None and not single and not (truths and len(tables[0].names) > 1) and asked.join != "position":
+        _take_ids(tables, [*named.values()])
     columns = _columns(tables, truths)
     if ids is not None and all(table.row_names != ids for table in tables):
         _find(tables, columns, ids, "--id")
     return tables, columns, [_find(tables, columns, name, flag) for flag, name in named.items()]
 
 
-def _take_ids(tables: Sequence[Table], asked: Selection, named: Mapping[str, str]) -> None:
-    """Take the first column that all files have as the names of rows, with a note, where it names each row of each.
+def _take_ids(tables: Sequence[Table], named: Collection[str]) -> None:
+    """Take the columns that name the same rows in several files, each once, as the names of rows; a note says which.
 
-    Raise where it looks like ids, but a row has none or that of another row.
+    Raise where files have ids in text, but other ones.
     """
-    free = [name for name in tables[0].names if name not in named.values() and not _NO_NAME.fullmatch(name)]
-    name = next((x for x in free if all(x in table.names and len(table.names) > 1 for table in tables)), None)
-    if name is None or any(table.row_names is not None for table in tables):
+    if all(table.row_names is not None for table in tables):
         return
-    ids = list[Held]()
+    ids, texts = [_like_ids(table, named) for table in tables], dict[str, str]()
+    for table, name in [(table, name) for table, own in zip(tables, ids, strict=True) for name in own]:
+        cells = [x for block in table.blocks([name], {name}) for x in _texts(block[0])]
+        names, start = set(cells), int(cells[0]) if is_plain(cells[0]) else None
+        # Numbers in their order say no more than the position.
+        is_sure = start is None or (len(cells) > FEW and cells != [str(start + i) for i in range(len(cells))])
+        chosen = list[tuple[Table, str]]()
+        for one, heads in zip(tables, ids, strict=True):
+            same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
+            chosen += [(one, x) for x in ([name] if name in heads else same[:1])]
+        if len(chosen) > 1:
+            for one, x in chosen:
+                one.name_rows(x)
+            each = ", ".join(f"{repr(x) if x else 'the first column'} of {one.path}" for one, x in chosen)
+            which = repr(name) if name and {x for _, x in chosen} == {name} else each
+            print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
+            return
+        if start is None and len(cells) > FEW:
+            texts.setdefault(table.path, name)
+    if len(texts) > 1:
+        (path, name), (other, own), *_ = texts.items()
+        remedy = "--id COLUMN says which column of all files holds them, --join position ignores them"
+        raise ValueError(f"{other}: expected the ids in {name!r} of {path}; got others in {own!r} ({remedy})")
+
+
+def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | None = None) -> dict[str, set[str]]:
+    """The columns that look like ids in the first rows, with these ids; the names of rows, if there are any."""
+    if columns is None:
+        free = [x for x in table.names if x not in named and not _NO_NAME.fullmatch(x)]
+        columns = free * (len(table.names) > 1) if table.row_names is None else [table.row_names]
     try:
-        ids += [hold(table, {name: name}, asked, None)[0] for table in tables]
-        for one in ids:
-            _row_keys(one)
-    except ValueError:
-        if any(like_ids(len(one), len(listed(one.labels)[0]), 1, few=1) for one in ids):
-            raise
-        print_note(f"note: {name!r}, which all files have, does not name the rows of each")
-        return
-    for table in tables:
-        table.name_rows(name)
-    print_note(f"note: files are joined by {name!r}, which names each item once (--join position ignores it)")
+        first = next(table.blocks(columns, columns), []) if columns else []
+    except (WrongKindError, ValueError):  # a column that holds no labels
+        return {k: v for x in columns if len(columns) > 1 for k, v in _like_ids(table, named, [x]).items()}
+    found = {name: _texts(column) for name, column in zip(columns, first, strict=False)}
+    return {name: {*x} for name, x in found.items() if like_ids(len(x), len({*x}), 1, few=1)}
+
+
+def _texts(column: LabelSource) -> list[str]:
+    values = np.asarray(column.values)
+    return [*map(str, (values if column.vocabulary is None else np.asarray(column.vocabulary)[values]).tolist())]
 
 
 def _columns(tables: Sequence[Table], truths: int) -> dict[str, tuple[Table, str]]:
@@ -148,7 +174,8 @@ def _columns(tables: Sequence[Table], truths: int) -> dict[str, tuple[Table, str
 
 def _find(tables: Sequence[Table], columns: Mapping[str, tuple[Table, str]], name: str, option: str) -> str:
     """The title of the column that an option names by its title or its name."""
-    same = [name] if name in columns else [title for title, (_, own) in columns.items() if own == name]
+    fits = {title: (own, f"{table.path}:{own}") for title, (table, own) in columns.items()}
+    same = [name] if name in columns else [title for title, own in fits.items() if name in own]
     if len(same) > 1:
         raise ValueError(f"{option}: expected a column of one file; got {name!r} ({' or '.join(map(repr, same))}?)")
     if same:

@@ -289,25 +289,28 @@ def plot(result: Result, path: str | Path) -> None:
 def _draw_dendrogram(axis: Any, result: Result, name: str, cell: Configuration) -> None:
     from scipy.cluster.hierarchy import dendrogram
 
-    axis.set_title(f"{name}: {cell.distribution}, L = {cell.n_clusters}, error {cell.error:g}")
+    title = f"{name}: {cell.distribution}, L = {cell.n_clusters}, error {cell.error:g}"
     tree, labels = linkage_of_measures(result, cell), [MEASURE_NAMES[name] for name in MEASURES]
     colours: Any = {"color_threshold": 0, "above_threshold_color": "black"}
     dendrogram(tree, labels=labels, ax=axis, leaf_rotation=90, leaf_font_size=10, **colours)
-    axis.set_ylabel("1 - r, average linkage")
+    axis.set(title=title, ylabel="1 - r, average linkage")
 
 
 def _draw_curves(
     axis: Any, result: Result, name: str, distribution: str, error: float, lines: Mapping[str, tuple[str, str, str]]
 ) -> None:
     """Draw averages of columns over the number of clusters, each with label, colour and style."""
-    axis.set_title(f"{name}: {distribution}, error {error:g}")
+    kind = "average (nats)" if lines is _ENTROPIES else "average"
+    axis.set(
+        title=f"{name}: {distribution}, error {error:g}",
+        xlabel="L, number of clusters",
+        ylabel=kind,
+        xticks=CLUSTER_NUMBERS,
+    )
     cells = [Configuration(distribution, error, number) for number in CLUSTER_NUMBERS]
     for column, (label, colour, style) in lines.items():
         means = [result.mean(cell, column) for cell in cells]
         axis.plot(CLUSTER_NUMBERS, means, style, color=colour, label=label, markersize=5, linewidth=1.2)
     axis.set_ylim(bottom=0)
-    axis.set_xticks(CLUSTER_NUMBERS)
-    axis.set_xlabel("L, number of clusters")
-    axis.set_ylabel("average (nats)" if lines is _ENTROPIES else "average")
     axis.grid(alpha=0.3)
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)

@@ -40,10 +40,9 @@ def spherical_kmeans(
 
         gain_k = v_i . c_k / |c_k|,       loss = v_i . (c_own - v_i) / |c_own - v_i|,
 
-    cosines with each cluster without the item, times the length of v. The only member of a cluster stays. Of equal
-    gains the lowest cluster wins. The search ends after a pass without a move, or without convergence after
-    ``max_passes``. ``gram`` is ``(S, N, N)`` float64, the cosines of all pairs of items; 0 for a vector of zeros, also
-    with itself.
+    cosines with each cluster without the item, times the length of v. A cluster keeps its only member. Of equal gains
+    the lowest cluster wins. The search ends after a pass without a move, or unconverged after ``max_passes``.
+    ``gram`` is ``(S, N, N)`` float64, the cosines of all pairs of items, and 0 for a vector of zeros, also with itself.
 
     Source: Kishida (2014), appendix; the gain and loss of ``"density"`` are the increase and decrease of
     ``J_k = |c_k|`` there, written without the division.
