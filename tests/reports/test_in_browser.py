@@ -18,9 +18,6 @@ import pytest
 
 import torchclusteval as tce
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("scipy")
-
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="needs Chromium")]
 
