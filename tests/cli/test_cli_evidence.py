@@ -113,7 +113,6 @@ PICTURES = [
 
 @pytest.mark.parametrize("words", PICTURES, ids=" ".join)
 def test_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[str]) -> None:
-    pytest.importorskip("matplotlib")
     path, asked = tmp_path / "picture.svg", [file if x == "FILE" else x for x in words]
     plain = asked[: asked.index("--picture")] if "--picture" in asked else asked
     assert run(*asked, "--plot", str(path)).out == run(*plain).out
@@ -126,7 +125,6 @@ def test_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[s
 
 @pytest.mark.parametrize("words", [*PICTURES[1::3], ["study", "nvi", "--iterations", "2"]], ids=" ".join)
 def test_size_and_fonts_of_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[str]) -> None:
-    pytest.importorskip("matplotlib")
     png, pdf, asked = tmp_path / "x.png", tmp_path / "x.pdf", [file if x == "FILE" else x for x in words]
     run(*asked, "--plot", str(png), "--size", "8x5", "--dpi", "300")
     assert struct.unpack(">II", png.read_bytes()[16:24]) == (2400, 1500)
@@ -141,7 +139,6 @@ def test_size_and_fonts_of_pictures(run: Any, error: Any, file: str, tmp_path: P
 
 @pytest.mark.parametrize("picture", ["flow", "transitions"])
 def test_a_label_missing_and_items_without_one(run: Any, tmp_path: Path, picture: str) -> None:
-    pytest.importorskip("matplotlib")
     (tmp_path / "m.csv").write_text("a,b\nmissing,1\nmissing,1\n,2\n,2\nx,3\n")
     plot = tmp_path / "m.svg"
     run("compare", str(tmp_path / "m.csv"), "--missing", "label", "--plot", str(plot), "--picture", picture)

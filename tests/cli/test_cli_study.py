@@ -17,7 +17,6 @@ QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STUDIES.keys() - {"kishida", "properties"}))  # which take some seconds
 def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, run: Any) -> None:
-    pytest.importorskip("matplotlib")
     given, picture = ["--iterations", str(QUICK[name])] if name in QUICK else [], tmp_path / "figures.png"
     assert run("study", name, *given, "--output", str(tmp_path / "found.csv"), "--plot", str(picture)).out
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 import scipy.stats
 import torch
@@ -83,7 +84,6 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
         ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5', but for 'e1'"),
         ("e1,2\ne1,3\n", "weights.csv: line 2: expected each class once; got 'e1' again"),
         ("a,b\ne1\n", "line 2: expected 2 cells, as in the first line; got 1"),
-        ("e1\ne5\n", "weights.csv: expected lines class,weight; got 1 cells"),
         ("e1,2,8\ne5,2,9\n", "weights.csv: expected lines class,weight; got 3 cells"),
         ("e1,1_0\n", "weights.csv: line 1: expected a positive number after 'e1'; got '1_0'"),
         ("c;w\ne1;0,5\n", "line 2: expected a positive number; got '0,5' (a decimal comma? write 0.5)"),
@@ -133,8 +133,7 @@ def test_files_of_weights(run: Any, tmp_path: Path, kind: str, scale: float) -> 
     rows = [(labels[x], w * scale) for x, w in (("a", 0.5), ("b", 1.5), ("c", 2.0))] + [("zz", 1.0)]
     path = tmp_path / ("weights.parquet" if kind == "parquet" else "weights.csv")
     if kind == "parquet":
-        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        parquet.write_table(arrow.table({"entity": [x for x, _ in rows], "w": [w for _, w in rows]}), path)
+        pyarrow.parquet.write_table(pyarrow.table({"entity": [x for x, _ in rows], "w": [w for _, w in rows]}), path)
     else:
         text = "".join(f"{'0' * (kind == 'numbers') + x},{w!r}\n" for x, w in rows)
         path.write_text("entity;w\n" + text.replace(",", ";") if kind == "semicolons" else text)

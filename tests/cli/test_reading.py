@@ -12,7 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas
+import pyarrow
 import pytest
+import sklearn.metrics as sklearn
+from pyarrow import feather, orc, parquet
 
 import torchclusteval as tce
 from torchclusteval.cli.reading import csv_table
@@ -22,8 +26,6 @@ from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.common.other_formats import other_format
 
 pytestmark = pytest.mark.slow
-
-pyarrow = pytest.importorskip("pyarrow")
 
 
 def save(folder: Path, name: str, content: str | bytes) -> str:
@@ -230,7 +232,6 @@ def test_wrong_tables(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("float16", 11), ("float32", 24), ("float64", 53)])
 def test_floats_that_do_not_tell_neighbours_apart(kind: str, bits: int, tmp_path: Path, error: Any) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     good, wrong = (np.array([2**bits - 2, 2**bits - 1 + above], kind) for above in (0, 1))
     table = str(tmp_path / "a.parquet")
     for labels in (good, wrong):
@@ -245,7 +246,6 @@ def test_floats_that_do_not_tell_neighbours_apart(kind: str, bits: int, tmp_path
 
 def test_text_whose_places_are_beyond_its_bytes(tmp_path: Path) -> None:
     """pyarrow reads what the places point to, and the process may end there."""
-    feather = pytest.importorskip("pyarrow.feather")
     path = str(tmp_path / "a.feather")
     feather.write_feather(pyarrow.table({"t": ["one", "two"], "a": [1, 2]}), path, compression="uncompressed")
     data = Path(path).read_bytes()
@@ -311,6 +311,12 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, error: Any) -> No
     assert content(one, part, plain, join="shared") == {"y": [2, 3], "k": [9, 7], plain: [6, 7]}
 
 
+def test_lists_may_hold_what_divides_cells(tmp_path: Path) -> None:
+    for lines in (["T cell", "B cell", "NK, mature", "B cell"], ["NK, mature", "T cell", "B 1", "B cell"]):
+        one, two = save(tmp_path, "t.txt", "\n".join(lines)), save(tmp_path, "k.txt", "0\n1\n2\n1\n")
+        assert content(one, two, header="no") == {one: lines, two: [0, 1, 2, 1]}
+
+
 def test_any_column_may_hold_the_names(tmp_path: Path) -> None:
     one, two = save(tmp_path, "a.csv", "cell,y\n1,u\n2,v\n"), save(tmp_path, "b.csv", "k,cell\n8,2\n9,1\n")
     assert content(one, two, id_column="cell") == {"y": ["u", "v"], "k": [9, 8]}
@@ -318,7 +324,6 @@ def test_any_column_may_hold_the_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "orc"])
 def test_columnar_files(kind: str, tmp_path: Path) -> None:
-    orc, parquet, feather = (pytest.importorskip(f"pyarrow.{x}") for x in ("orc", "parquet", "feather"))
     columns: dict[str, Any] = {"t": ["x", None, "NA"], "a": [1, 2, None], "f": [1.0, None, 3], "b": [True, False, True]}
     table = pyarrow.table(columns)
     if kind != "orc":
@@ -346,9 +351,6 @@ def test_columnar_files(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 def test_all_levels_of_an_index_name_rows(tmp_path: Path, run: Any, error: Any, kind: str, names: Any) -> None:
     """No level is scored, files are joined by all of them, and a level can be named; values by scikit-learn."""
-    pandas = pytest.importorskip("pandas")
-    sklearn = pytest.importorskip("sklearn.metrics")
-    feather = pytest.importorskip("pyarrow.feather")
     donors, cells = [0, 0, 0, 0, 1, 1, 1, 1], ["a", "b", "a,", ", a", "a", "b", "c", "d"]
     second = range(8) if names[1] == "n" else cells  # pyarrow stores no column of a range
     index = pandas.MultiIndex.from_arrays([donors, second], names=names)
@@ -370,7 +372,6 @@ def test_all_levels_of_an_index_name_rows(tmp_path: Path, run: Any, error: Any, 
 
 
 def test_the_index_of_pandas_names_rows(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
     one, two = str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
     pandas.DataFrame({"y": [1, 2]}, index=["u", "v"]).to_parquet(one)
     pandas.DataFrame({"k": [8, 9]}, index=["v", "u"]).to_parquet(two)
@@ -430,7 +431,6 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_annotated_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The columns of ``obs``; their index names the rows."""
-    pandas = pytest.importorskip("pandas")
     obs = pandas.DataFrame({"leiden": pandas.Categorical(["0", "1", "0"]), "type": ["T", None, "B"]}, index=list("uvw"))
     module = SimpleNamespace(read_h5ad=lambda path, backed: SimpleNamespace(obs=obs))
     monkeypatch.setitem(sys.modules, "anndata", module)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 import sklearn.metrics
 
@@ -166,10 +167,8 @@ def test_tables_of_many_kinds_of_codes(tmp_path: Path, scores: Any, monkeypatch:
 
 
 def test_reading_loads_no_pandas(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
     write_labels(tmp_path / "a.csv", words=True)
-    parquet = pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(pyarrow.table({"class": [1, 1, 2], "a": [0.0, None, 1.0]}), tmp_path / "a.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"class": [1, 1, 2], "a": [0.0, None, 1.0]}), tmp_path / "a.parquet")
     code = """
 import sys
 from torchclusteval.cli import main

@@ -65,7 +65,6 @@ def both_halves(tables: ContingencyTables) -> ContingencyTables:
 
 
 def plots() -> Any:
-    pytest.importorskip("matplotlib")
     return __import__("torchclusteval.plots", fromlist=["plot_table"])
 
 

@@ -152,13 +152,10 @@ def test_names_with_one_beginning_and_end_stay_apart(size: Any) -> None:
         f"{kinds[i % 3]} on twelve features, restart number {i:02d} of 12, all scaled and centred" for i in range(12)
     ]
     pred = runs(12)
-    for draw in (
-        lambda ax: plots.plot_scores(tce.evaluate(pred[0], pred, ["ari"]), names=names, ax=ax),
-        lambda ax: plots.plot_agreement(tce.pairwise(pred, ["ari"]), names=names, ax=ax),
-        lambda ax: plots.plot_transitions(pred, names, ax=ax),
-        lambda ax: plots.plot_flow(pred, names, ax=ax),
-    ):
-        axes = draw(None if size is None else Figure(size).subplots())
+    sources = {"scores": tce.evaluate(pred[0], pred, ["ari"]), "agreement": tce.pairwise(pred, ["ari"])}
+    for kind, source in {**sources, "transitions": pred, "flow": pred}.items():
+        ax = None if size is None else Figure(size).subplots()
+        axes = getattr(plots, f"plot_{kind}")(source, names=names, ax=ax)
         check_texts(axes.figure)
         shown = [x.get_text() for x in axes.get_yticklabels() or axes.get_xticklabels()]
         assert len(set(shown)) == len(shown) > 5
@@ -204,8 +201,7 @@ def test_clusterings_by_groups_are_means_and_ranges() -> None:
     values = scores["ami"].numpy()
     mean = np.nanmean(values, 1)
     order = np.argsort(-mean, kind="stable")
-    points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
-    np.testing.assert_allclose(points, mean[order], rtol=1e-12)
+    np.testing.assert_allclose(axes.collections[-1].get_offsets()[:, 0], mean[order], rtol=1e-12)
     bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
     np.testing.assert_array_equal(bars, np.stack([np.nanmin(values, 1), np.nanmax(values, 1)], 1)[order])
     assert [x.get_text() for x in axes.get_yticklabels()] == [f"run {i}" for i in order]
@@ -217,8 +213,7 @@ def test_differences_are_drawn_beside_nothing() -> None:
     pred = runs(4)
     result = tce.paired_bootstrap(pred[0], pred[1], pred[2:], ["ari"], 50)
     axes = plots.plot_scores(result)
-    shown = np.asarray(axes.collections[-1].get_offsets())[:, 0]
-    np.testing.assert_array_equal(shown, result["ari"].difference.numpy())
+    np.testing.assert_array_equal(axes.collections[-1].get_offsets()[:, 0], result["ari"].difference.numpy())
     assert axes.get_xlabel() == "difference of adjusted rand (A minus B) with 95 % intervals"
 
 
@@ -273,8 +268,7 @@ def test_scores_beside_their_permutations(count: int) -> None:
     order = np.argsort(result["vi"].observed.numpy(), kind="stable")
     bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
     np.testing.assert_allclose(bars, np.quantile(result["vi"].resamples.numpy(), [0.025, 0.975], axis=0).T[order])
-    points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
-    np.testing.assert_array_equal(points, result["vi"].observed.numpy()[order])
+    np.testing.assert_array_equal(axes.collections[-1].get_offsets()[:, 0], result["vi"].observed.numpy()[order])
     label = "variation of information with the middle 95 % of permutations (lower is better)"
     assert axes.get_xlabel().replace("\n", " ") == label
     check_texts(axes.figure)
@@ -461,8 +455,7 @@ def test_a_table_may_name_its_clustering() -> None:
     table = tce.ContingencyTables.from_labels(*labels(4))
     assert plots.plot_table(table, name="kmeans").get_xlabel() == "cluster of kmeans"
     assert "cluster of kmeans\n(" in plots.plot_table(table, name="kmeans", show="share").get_xlabel()
-    axes = plots.plot_table(table, name=LONG)
-    check_texts(axes.figure)
+    check_texts(plots.plot_table(table, name=LONG).figure)
 
 
 @pytest.mark.parametrize("count", [2, 70])
@@ -470,7 +463,7 @@ def test_no_interval_is_known(count: int) -> None:
     """Empty tables: a picture without bars, as of scores that are all nan."""
     tables = tce.ContingencyTables(torch.zeros(count, 3, 3, dtype=torch.int64))
     axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], n_resamples=5))
-    assert not axes.collections or all(not len(part.get_offsets()) for part in axes.collections)
+    assert all(not len(part.get_offsets()) for part in axes.collections)
 
 
 def test_faint_bands_and_edges_fade_where_there_are_many() -> None:

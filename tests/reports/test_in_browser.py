@@ -18,9 +18,6 @@ import pytest
 
 import torchclusteval as tce
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("scipy")
-
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="needs Chromium")]
 
@@ -48,6 +45,10 @@ out.width=document.documentElement.scrollWidth;out.window=window.innerWidth;
 window.parent.document.title=JSON.stringify(out)</script></body>"""
 
 
+# Counts the texts that leave their picture.
+CUT = """<script>var cut=0;document.querySelectorAll("svg").forEach(function(svg){var box=svg.getBoundingClientRect();
+svg.querySelectorAll("text").forEach(function(text){var own=text.getBoundingClientRect();
+cut+=own.left<box.left||own.right>box.right||own.top<box.top||own.bottom>box.bottom})});document.title=cut</script>"""
 LONG = "k-means with random initialisation, restart number {:02d} of 30, on features of mean 0 and standard deviation 1"
 
 
@@ -67,7 +68,7 @@ def html() -> str:
     return str(tce.report(true, pred, n_resamples=100).html)
 
 
-def test_names_are_whole_in_text_and_distinct_in_pictures(html: str) -> None:
+def test_names_are_whole_in_text_and_distinct_in_pictures(html: str, tmp_path: Path) -> None:
     """They differ in the middle, which pictures leave out where a name is too long."""
     body = unescape(re.sub("<[^>]*>", "", html[html.index("<body>") :]))
     assert all(body.count(LONG.format(i)) >= 2 for i in range(30))
@@ -75,6 +76,9 @@ def test_names_are_whole_in_text_and_distinct_in_pictures(html: str) -> None:
     drawn = [base64.b64decode(x).decode() for x in re.findall('data:image/svg[^,]*,([^"]*)', html)]
     shown = [[x for x in re.findall("<text[^>]*>([^<]*)</text>", picture) if "k-means" in x] for picture in drawn]
     assert [len(set(found)) for found in shown[:3]] == [30, 30, 30]  # scores, differences (with the best), agreement
+    page = tmp_path / "page.html"
+    page.write_text(f"<title></title>{''.join(x[x.index('<svg') :] for x in drawn)}{CUT}", encoding="utf-8")
+    assert "<title>0</title>" in run(tmp_path / "profile", page, "--dump-dom").stdout
 
 
 @pytest.mark.parametrize("width", [390, 500, 1280, 1600])

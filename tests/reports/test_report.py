@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -20,9 +21,6 @@ from torchclusteval.cli import main
 from torchclusteval.inference.intervals import two_sided
 from torchclusteval.reports import Report
 from torchclusteval.reports.tested import ends, holm
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("scipy")
 
 VOID = {"meta", "link", "wbr", "br", "img", "hr", "input"}
 
@@ -317,15 +315,19 @@ def test_one_page_draws_one_unit() -> None:
     by_default = tce.bootstrap(tce.ContingencyTables.from_labels(true, runs), measures, 200, rng=0)
     assert by_default.settings["resampled"] == "items or classes"
     for resample, drawn in ((None, "classes"), ("items", "items")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the bias of items, where these are named
+        with warnings.catch_warnings(record=True) as said:  # the bias of items, where these are named
+            warnings.simplefilter("always")
             made = tce.report(true, runs, measures=measures, n_resamples=200, resample=resample)
+        assert sum("for 'split'" in str(x.message) for x in said) == (drawn == "items")
         assert made.evidence.intervals.settings["resampled"] == drawn
         record, settings = made.evidence.differences["v_measure"], made.evidence.differences.settings
         assert settings["resampled"] == drawn
         assert ((record.low > 0) | (record.high < 0)).tolist() == (record.p_adjusted < 0.05).tolist()
         assert f"intervals come from drawing {drawn}" in made.html
         assert f"on the same {drawn} drawn again" in made.html
+    with pytest.warns(UserWarning, match="more than one standard error from the estimate of v_measure: ") as told:
+        made = tce.report(true, [split, split[::-1]], measures=measures, n_resamples=200, resample="items")
+    assert (len(told), made.html.count("of v_measure: an item drawn twice")) == (1, 1)
 
 
 @pytest.mark.parametrize("draws", [1, 7, 39, 40, 199, 1000])
@@ -587,7 +589,6 @@ def test_it_is_written_and_shown_in_notebooks(tmp_path: Path) -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    pytest.importorskip("pyarrow")
     true, pred = clusterings(5)
     path = tmp_path / "labels.csv"
     rows = [["kind", "donor", *(f"run_{i}" for i in range(5))]]
@@ -638,10 +639,9 @@ def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys
 
 
 def test_a_column_alone_keeps_its_name() -> None:
-    pandas = pytest.importorskip("pandas")
     true, pred = clusterings(1)
     for name, shown in (("leiden", "leiden"), (None, "0"), ("", "0")):
-        assert tce.report(true, pandas.Series(pred[0], name=name), n_resamples=100).names == (shown,)
+        assert tce.report(true, pd.Series(pred[0], name=name), n_resamples=100).names == (shown,)
     assert tce.report(true, torch.as_tensor(pred[0]), n_resamples=100).names == ("0",)
 
 
@@ -670,7 +670,6 @@ def test_without_a_truth_a_clustering_without_labels_is_last(place: int) -> None
 
 
 def test_the_groups_of_items_go_by_their_index() -> None:
-    pd = pytest.importorskip("pandas")
     true, frame = pd.Series(["a", "b"] * 4), pd.DataFrame({"k": [0, 1] * 4})
     with pytest.raises(ValueError, match="by: expected the index of labels_true"):
         tce.report(true, frame, by=pd.Series([0, 0, 0, 0, 1, 1, 1, 1], index=range(7, -1, -1)), n_resamples=20)

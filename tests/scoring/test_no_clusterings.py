@@ -68,7 +68,6 @@ def test_numbers_with_fractions_are_refused_by_name() -> None:
 
 
 def test_reports_warn_and_say_so_on_the_page() -> None:
-    pytest.importorskip("matplotlib")
     with pytest.warns(UserWarning, match="columns that do not look like clusterings") as caught:
         made = tce.report(FRAME["cell_type"], FRAME[["donor", "copy"]], ["ari"], n_resamples=50)
     assert sum("not look like clusterings" in str(x.message) for x in caught) == 1
@@ -83,7 +82,6 @@ def test_reports_warn_and_say_so_on_the_page() -> None:
         (["score", "--truth", "cell_type", "--by", "donor"], DOUBTFUL),
         (["difference", "--truth", "cell_type", "--against", "donor", "--resamples", "20"], DOUBTFUL),
         (["compare"], DOUBTFUL[:2]),
-        (["consensus"], DOUBTFUL[:2]),
     ],
 )
 def test_commands_note_columns(command: list[str], expected: list[str], tmp_path: Path, run: Any, error: Any) -> None:

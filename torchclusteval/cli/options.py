@@ -150,7 +150,7 @@ def warnings_as_notes(but: str | None = None) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for message in (str(warning.message) for warning in caught):
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
         if but is None or not message.startswith(but):
             print_note(f"note: {message}")
 

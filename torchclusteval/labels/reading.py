@@ -41,7 +41,9 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
     device = resolve_device(options.device, given if options.by is None else given | {"by": options.by})
     sources = {name: read_labels(given[name], name) for name in ("labels_true", "labels_pred")}
     mask = None if options.mask is None else as_mask(options.mask, device)
-    weights = None if options.weights is None else _as_weights(options.weights, device)
+    weights = None if options.weights is None else as_numbers(options.weights, "weights").to(device)
+    if weights is not None:
+        weights = weights.double() if weights.is_floating_point() else weights.long()
     dims, items = options.item_dims or 1, None
     if dims > 1:
         named = next((name for name, source in sources.items() if source.names or source.columns), None)
@@ -93,11 +95,6 @@ def _is_one_hot(x: Tensor) -> bool:
     """Whether each of the rows has a single 1 and else 0, and there are more rows than columns."""
     tall = x.dim() == 2 and len(x) > x.shape[1] > 1
     return tall and all(bool((rows >= 0).all() and (rows.sum(-1) == 1).all()) for rows in (x[:9], x))
-
-
-def _as_weights(weights: Any, device: torch.device) -> Tensor:
-    weights = as_numbers(weights, "weights").to(device)
-    return weights.double() if weights.is_floating_point() else weights.long()
 
 
 def _check_weights(weights: Tensor, mask: Tensor | None) -> None:

@@ -306,8 +306,6 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
         listed = categories.tolist()
         chosen = dtype.ordered or not categories.is_monotonic_increasing  # pandas itself sorts them as text
         return indexed(array.codes, listed, in_order=chosen)
-    if isinstance(dtype, np.dtype):
-        return _from_array(np.asarray(x), name)
     if isinstance(dtype, pandas.StringDtype):
         codes, texts = pandas.factorize(array)
         return indexed(codes, texts.tolist(), str(dtype.na_value))
@@ -366,7 +364,7 @@ def read_arrow(x: Any, name: str) -> LabelSource:
     if isinstance(x, arrow.ChunkedArray):
         x = (x.unify_dictionaries() if types.is_dictionary(x.type) else x).combine_chunks()
         x = arrow.concat_arrays(x.chunks) if isinstance(x, arrow.ChunkedArray) else x
-    missing = _nulls(x) if x.null_count else None
+    missing = _numbers(x.is_null()) if x.null_count else None
     if str(x.type) in _NUMBERS:
         values = _numbers(x)
         values = values if missing is None else np.where(missing, values.dtype.type(0), values)
@@ -386,7 +384,7 @@ def codes_of_dictionary(x: Any) -> tuple[np.ndarray, Any]:
     values, codes = x.dictionary, _numbers(x.indices)
     if codes.dtype.kind == "u":
         codes = codes.astype(np.int64 if codes.itemsize > 2 else np.int32)
-    codes = np.where(_nulls(x.indices), codes.dtype.type(-1), codes) if x.indices.null_count else codes
+    codes = np.where(_numbers(x.indices.is_null()), codes.dtype.type(-1), codes) if x.indices.null_count else codes
     return codes, _numbers(values) if str(values.type) in _NUMBERS and not values.null_count else values.to_pylist()
 
 
@@ -401,7 +399,3 @@ def _numbers(x: Any) -> np.ndarray:
         return _numbers(x.cast("uint8")).view(bool)
     kind = np.dtype(_NUMBERS[str(x.type)])
     return np.frombuffer(x.buffers()[1], kind, len(x), x.offset * kind.itemsize) if len(x) else np.empty(0, kind)
-
-
-def _nulls(x: Any) -> np.ndarray:
-    return _numbers(x.is_null())

@@ -66,7 +66,8 @@ def finish(axes: Any, ax: Any) -> Any:
     if ax is not None:
         return axes
     with no_glyph_warnings():
-        own, around = axes.bbox, axes.get_tightbbox().padded(_PAD / 72 * _DPI)
+        own, around = axes.bbox, axes.get_tightbbox()
+    around = around.padded(max(_PAD / 72 * _DPI, 0.04 * (own.min - around.min).max()))  # browsers set wider texts
     low, high = (own.min - around.min) / around.size, (own.max - around.min) / around.size
     axes.figure.set_size_inches(around.size / _DPI)
     axes.get_gridspec().update(left=low[0], bottom=low[1], right=high[0], top=high[1])

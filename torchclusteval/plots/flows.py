@@ -139,8 +139,7 @@ def _label_groups(
     places = canvas.spread(centres[shown], line, line / 2, full - line / 2)
     x = edge + (8 if outside else 4) * away
     box = None if outside else {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
-    names = canvas.fit_names([layer.labels[i] for i in shown], limit, size)
-    side = "right" if away < 0 else "left"
+    names, side = canvas.fit_names([layer.labels[i] for i in shown], limit, size), "right" if away < 0 else "left"
     for i, y, name in zip(shown.tolist(), places.tolist(), names, strict=True):
         if outside and abs(y - centres[i]) > 0.1 * line:
             axes.plot([edge + away, x - away], [centres[i], y], color=GREY, linewidth=0.4, clip_on=False)

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> str:
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
     title = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(found.overall)}"
-    title += "" if medoid is None else f"; the one most like the others is {printable(medoid)}"
+    title += "" if medoid is None or len(names) < 3 else f"; the one most like the others is {printable(medoid)}"
     whole = len(names) <= _MAX_MATRIX_CLUSTERINGS
     means = zip(names, found.agreement.tolist(), matrix, strict=True)
     shown = Table(["clustering", "mean", *(names * whole)], [[name, mean, *(row * whole)] for name, mean, row in means])

@@ -123,7 +123,7 @@ def labels_of(
     """
     columns, number = [one.labels for one in held], None if label is None else whole_number(label)
     of_missing = asked.spells_missing(label)
-    are_numbers = [one.is_numeric for one in held]
+    are_numbers = [x.vocabulary is None or all(isinstance(label, int) for label in x.vocabulary) for x in columns]
     if label is not None and number is None and not of_missing and all(are_numbers):
         raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
     fills = of_missing or asked.missing == "label"

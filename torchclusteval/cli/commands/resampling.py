@@ -100,6 +100,5 @@ def plot_scores(
         columns = uncertainty.columns.get(measure.name, {})
         low, high, span = columns.get("low"), columns.get("high"), f"{100 * uncertainty.level:g} % intervals"
     low, high = (None if x is None else x[order] for x in (low, high))
-    listed = [names[i] for i in order]
-    series = score_series(measure.name, measure.better, listed, values[order], low, high, span)
+    series = score_series(measure.name, measure.better, [names[i] for i in order], values[order], low, high, span)
     save_picture(arguments.plot, draw_series, series)

@@ -73,7 +73,9 @@ def _text_table(source: Source, head: bytes, complete: bool, asked: Selection, i
         raise ValueError(f"{source.path}: expected files of labels; got {other}")
     header = "yes" if is_table and asked.header == "auto" else asked.header
     dialect = find_dialect(text, source.path, header, complete)
-    if len(dialect.names) == 1:
+    widths = {len(row) if all(map(str.strip, row)) else dialect.width for row in dialect.sample}
+    is_list = not is_table and ".txt" in source.path.lower() and widths - {dialect.width}  # of labels with commas
+    if len(dialect.names) == 1 or is_list:
         return ListTable(_decoded(source.all_bytes(), source.path), source.path, asked, is_table=is_table)
     if any("\udc80" <= x <= "\udcff" for name in dialect.names for x in name):
         raise ValueError(f"{source.path}: header: expected UTF-8 text; got other bytes (save it in UTF-8)")

@@ -37,10 +37,6 @@ class Held:
     def __len__(self) -> int:
         return len(self.labels.values)
 
-    @property
-    def is_numeric(self) -> bool:
-        return self.labels.vocabulary is None or all(isinstance(x, int) for x in self.labels.vocabulary)
-
     def at(self, rows: np.ndarray) -> "Held":
         """The column with these rows."""
         own = self.labels
