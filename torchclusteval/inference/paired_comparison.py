@@ -116,7 +116,7 @@ def paired_bootstrap(
     (0.25, True)
     """
     if resample is not None:
-        if resample == "groups":
+        if type(resample) is str and resample == "groups":
             raise ValueError("resample: expected 'items' or 'classes' (paired_groups draws groups); got 'groups'")
         check_choice(resample, "resample", UNITS)
     bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
