@@ -2,6 +2,7 @@
 
 Draws of classes: entities are drawn from a population, and a share of their records is split off into clusters of
 their own, or moved to the cluster of another entity. The truth is the mean score of many samples of the same size.
+Fewer than 30 entities: draws of the default unit.
 Draws of items: tables of items of three fixed classes, against the score of the population's table.
 
 python benchmarks/bootstrap_coverage.py            # an hour; writes results/
@@ -22,7 +23,7 @@ from torchclusteval import ContingencyTables, evaluate_tables
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import bootstrap
-from torchclusteval.inference.bootstrap_options import FEW
+from torchclusteval.inference.bootstrap_options import FEW, FEW_CLASSES
 from torchclusteval.inference.class_resampling import joined_classes, wrong_classes
 from torchclusteval.inference.intervals import METHODS
 
@@ -76,7 +77,8 @@ def of_entities(
     few, few_pairs, seen = 0, 0, 0
     while seen < samples:
         tables = entity_tables(random, step, entities, mean, noise, kind)
-        found = bootstrap(tables, NAMES, resamples, CONFIDENCE, rng=seen, resample="classes")
+        unit = "classes" if entities >= FEW_CLASSES else None
+        found = bootstrap(tables, NAMES, resamples, CONFIDENCE, rng=seen, resample=unit)
         for name, interval in found.items():
             given[name] += int((~interval.low.isnan()).sum())
             held[name] += int(((interval.low <= truth[name]) & (truth[name] <= interval.high)).sum())
@@ -149,8 +151,9 @@ def main() -> None:
     full = not arguments.small
     cells = [(k, x, mean, e) for k in KINDS for x in NOISE for mean in MEANS for e in ENTITIES]
     cells += [("moved", CHANCE, mean, e) for mean in MEANS for e in ENTITIES]
+    cells += [(k, 0.1, mean, e) for k in KINDS for mean in (3, 30) for e in (10, 20)]  # by the default unit
     if not full:
-        cells = [("split", 0.1, 1.5, 200), ("moved", 0.1, 3, 60)]
+        cells = [("split", 0.1, 1.5, 200), ("moved", 0.1, 3, 60), ("split", 0.1, 3, 10)]
     entities = list[dict[str, Any]]()
     head = {"environment": timing.environment(), "confidence": CONFIDENCE, "entities": entities}
     for cell in sorted(cells, key=lambda x: x[2] * x[3]):

@@ -136,7 +136,7 @@ MASKED: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "p_pred": (lambda x: tce.ContingencyTables.from_probabilities(NUMBERS, x), NUMBERS),
     "counts of cells": (lambda x: tce.ContingencyTables.from_cells(L, L, counts=x), [1, 2, 3, 4]),
     "true_groups": (lambda x: tce.ContingencyTables.from_groups(x, [[0, 1]]), [[0, 1], [2, 3]]),
-    "true_documents": (lambda x: tce.ContingencyTables.from_documents({"a": x}, {}), [[0, 1], [2, 3]]),
+    "true_documents": (lambda x: tce.ContingencyTables.from_documents({"a": x}, {"a": []}), [[0, 1], [2, 3]]),
     "weights": (lambda x: tce.evaluate(L, L, "ari", weights=x), [1, 2, 1, 1]),
     "mask": (lambda x: tce.evaluate(L, L, "ari", mask=x), [True, True, False, True]),
     "mask of runs": (lambda x: tce.consensus(RUNS, mask=x), [True, True, False, True]),

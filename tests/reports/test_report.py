@@ -315,15 +315,19 @@ def test_one_page_draws_one_unit() -> None:
     by_default = tce.bootstrap(tce.ContingencyTables.from_labels(true, runs), measures, 200, rng=0)
     assert by_default.settings["resampled"] == "items or classes"
     for resample, drawn in ((None, "classes"), ("items", "items")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the bias of items, where these are named
+        with warnings.catch_warnings(record=True) as said:  # the bias of items, where these are named
+            warnings.simplefilter("always")
             made = tce.report(true, runs, measures=measures, n_resamples=200, resample=resample)
+        assert sum("for 'split'" in str(x.message) for x in said) == (drawn == "items")
         assert made.evidence.intervals.settings["resampled"] == drawn
         record, settings = made.evidence.differences["v_measure"], made.evidence.differences.settings
         assert settings["resampled"] == drawn
         assert ((record.low > 0) | (record.high < 0)).tolist() == (record.p_adjusted < 0.05).tolist()
         assert f"intervals come from drawing {drawn}" in made.html
         assert f"on the same {drawn} drawn again" in made.html
+    with pytest.warns(UserWarning, match="more than one standard error from the estimate of v_measure: ") as told:
+        made = tce.report(true, [split, split[::-1]], measures=measures, n_resamples=200, resample="items")
+    assert (len(told), made.html.count("of v_measure: an item drawn twice")) == (1, 1)
 
 
 @pytest.mark.parametrize("draws", [1, 7, 39, 40, 199, 1000])

@@ -61,12 +61,12 @@ def bootstrap(
             ``"classes"``, seven tenths of them without replacement, for classes that are entities from a population, of
             any sizes: intervals hold for new classes. ``"groups"``, such as documents, with replacement: the estimate
             is that of :func:`pooled`, for measures with ``Measure.parts`` (also in the families that count items of one
-            side alone). None: items for counts that grow with the number of items, and in tables with fewer than 30
-            classes for measures with the mean of the draws within half a standard error of the estimate; classes
-            otherwise. Fewer than 10 classes are not drawn by default: where the mean of draws of items is then more
-            than one standard error from the estimate, there is no interval. Near these limits draws of a fixed seed
-            decide. Each table has its own unit and classes, and the same draws as if it were alone; tables with the
-            same number of classes share their draws, and so do all clusterings for groups.
+            side alone). None: classes, from 30 on; items for counts that grow with the number of items, and in tables
+            with fewer classes. But from 10 classes on they are drawn too where fewer than 5 items have an error, or
+            where the mean of draws of items is more than a quarter of a standard error from the estimate. With fewer
+            than 10 there is no interval where it is more than half a standard error away. Near these limits draws of a
+            fixed seed decide. Each table has its own unit and classes, and the same draws as if it were alone; tables
+            with the same number of classes share their draws, and so do all clusterings for groups.
         macro: with ``resample="groups"``: the mean over the groups that have a finite score, of any measure.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``; of classes around the estimate.
         progress: called as ``progress(done, total)``.
@@ -77,8 +77,9 @@ def bootstrap(
         Where classes were drawn of some tables and items of others, ``of_classes`` says which.
 
     Warns:
-        UserWarning: the mean of draws of items is more than one standard error from the estimate; or few classes have
-            an error (a pair that both sides join), so that intervals say little. Where none has, they are nan.
+        UserWarning: the mean of draws of items is more than one standard error from the estimate (only ``notes`` for
+            ten items and fewer, and from a quarter on); or few classes have an error (a pair that both sides join), so
+            that intervals say little (of items: ``notes``). Where no class has, they are nan.
 
     Raises:
         ValueError: float tables whose items are resampled, a single table or clusterings of the same items whose groups

@@ -20,6 +20,7 @@ from torchclusteval.inference.class_resampling import (
     ClassResampler,
     PairedClassResampler,
     grows_with_items,
+    items_with_an_error,
     joined_classes,
     trimmed,
     wrong_classes,
@@ -40,15 +41,18 @@ POPULATIONS = {
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
 FEW = 2  # classes with an error, and with a right pair, below which an interval says little
-_FEW_ITEMS = 20  # with so many the mean of the draws says little
+FEW_ERRORS = 5  # the same of items, if items are drawn
+_FEW_ITEMS = 10  # of a table, about which there are notes, not warnings
 _SURE = 4.0  # errors of a bias that it must be away from where it decides
 _DECIDING = 1000  # draws of one seed, at least
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
 _FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}{}"
 _CHANCE = "near chance, draws agree more than the items do (permutation_test compares a score with chance)"
-_SMALL = "an item drawn twice agrees with itself, which matters in small clusters or cells"
-_SMALL_MANY = f"{_SMALL} (resample='classes' draws classes, if they are a sample)"
-_SMALL_FEW = f"{_SMALL} (score more items, or use an unbiased measure, such as adjusted_rand)"
+_LARGE = 10  # items in the class, and in the cluster, of an item: draws seldom repeat their pairs
+_SMALL = (
+    "an item drawn twice agrees with itself, which matters in small clusters or cells "
+    "(score more items; resample='classes' draws classes, if they are a sample)"
+)
 _LISTED = 5  # tables that a note names
 _GROWS = "grows with the number of items, and a draw of classes has fewer items (resample='items' keeps the number)"
 
@@ -215,8 +219,9 @@ class Drawer:
         """Draw the unit that the options name or, by default, the one that each table allows for each measure.
 
         By default tables with fewer than ``FEW_CLASSES`` classes have their items drawn; a named method means items.
-        Where by default the mean of these draws is more than half a standard error from the estimate, classes are
-        drawn; with fewer than ``LEAST_CLASSES`` items are kept, without an interval beyond one standard error.
+        Classes are drawn by default too where few items have an error, or where the mean of draws of items is more than
+        a quarter of a standard error from the estimate. Fewer than ``LEAST_CLASSES`` are not: there is no interval
+        where the mean is more than half a standard error away (of a measure without draws of classes: one).
         Raise where items of float tables are to be drawn, or classes for a measure that grows with the items.
         """
         self.seed = seed_of(self.generator, self.device)
@@ -230,13 +235,17 @@ class Drawer:
         self._by_items(found, ~self.small, growing)
         others = [measure for measure in kept if measure not in growing or self.named == "classes"]
         many = self.n_classes >= LEAST_CLASSES
-        self.away = found.away()
+        self.away, self.few = found.away(), torch.zeros_like(self.small)
+        if bool(self.small.any()) and not self.paired and any(measure.perfect is not None for measure in kept):
+            self.few = (items_with_an_error(self.source.tables[0]) < FEW_ERRORS) & self.small & (self.n_items > 0)
+        most = {m.name: torch.where(many, 0.25 if m in others else 1.0, 0.5) for m in kept}
         if self.named is None and kept:
-            self._settle(kept, {m.name: 1 - 0.5 * (many & (m in others)).double() for m in kept})
-        half = self._far(0.5)
+            self._settle(kept, most)
+        far = {name: x > most[name] for name, x in self.away.items()}
         for measure in others:
-            found.by_classes[measure.name] |= ~self.small | (half[measure.name] & many & (self.named is None))
-        self._note_far(found, half)
+            doubtful = far[measure.name] | self.few & (measure.perfect is not None)
+            found.by_classes[measure.name] |= ~self.small | (doubtful & many & (self.named is None))
+        self._note_far(found, far)
         self._by_classes(found, others)
         return self._at_places(found)
 
@@ -277,8 +286,7 @@ class Drawer:
         """Take the bias from draws of one seed where it is so near an edge that the given seed would decide."""
         count = self.options.n_resamples
         near = {
-            name: ((x - edges[name]).abs() < _SURE * ((1 + x**2 / 2) / count).sqrt()) & (self.n_items > _FEW_ITEMS)
-            for name, x in self.away.items()
+            name: (x - edges[name]).abs() < _SURE * ((1 + x**2 / 2) / count).sqrt() for name, x in self.away.items()
         }
         source, places = self._select(torch.stack([*near.values()]).any(0))
         if not len(places):
@@ -289,23 +297,25 @@ class Drawer:
         for name, x in self.away.items():
             x[places] = torch.where(near[name][places], fixed[name], x[places])
 
-    def _far(self, errors: float) -> dict[str, Tensor]:
-        """Tables ``(B,)`` whose mean draw is more than so many standard errors from the estimate."""
-        return {name: (x > errors) & (self.n_items > _FEW_ITEMS) for name, x in self.away.items()}
-
-    def _note_far(self, found: Resamples, half: Mapping[str, Tensor]) -> None:
-        """Say where draws of items are biased, and give no interval there by default."""
-        one = {name: x & ~found.by_classes[name] for name, x in self._far(1.0).items()}
-        for said, cause in self._causes(one):
+    def _note_far(self, found: Resamples, far: Values) -> None:
+        """Say where draws of items are biased or errors few; by default give no interval where ``far`` says so."""
+        drawn = {name: ~x & (self.n_items > 0) for name, x in found.by_classes.items()}
+        some, one = ({name: x & (self.away[name] > edge) for name, x in drawn.items()} for edge in (0.25, 1.0))
+        tiny = self.n_items <= _FEW_ITEMS
+        for said, cause in self._causes({name: x & ~tiny for name, x in one.items()}):
             self._warn(f"{_FAR.format('one', *said)}: {cause}")
+        for said, cause in self._causes({name: x & (tiny | ~one[name]) for name, x in some.items()}):
+            self.notes.append(f"{_FAR.format('a quarter of a', *said)}: {cause}")
+        few = self.few & torch.stack([torch.zeros_like(self.few), *drawn.values()]).any(0)
+        if bool(few.any()):
+            least = int(items_with_an_error(self.source.tables[0])[few].min())
+            needed = f"an interval from draws of items needs {FEW_ERRORS} or more"
+            self.notes.append(f"only {least} items have an error{self._of(few)}, and {needed}")
         if self.named is not None:
             return
-        found.missing.update(one)
-        for names, where in _alike(one):
+        found.missing.update({name: x & far[name] for name, x in drawn.items()})
+        for names, where in _alike(found.missing):
             self.notes.append(f"no interval of {names}{self._of(where)} (resample='items' gives them all)")
-        half = {name: x & ~found.by_classes[name] & ~found.missing[name] for name, x in half.items()}
-        for said, cause in self._causes(half):
-            self.notes.append(f"{_FAR.format('half a', *said)}: {cause}")
 
     def _by_classes(self, found: Resamples, measures: Sequence[Measure]) -> None:
         """Draw classes of the tables, and for the measures, that ``found.by_classes`` has."""
@@ -317,18 +327,16 @@ class Drawer:
         drawn = torch.stack([flags[measure] for measure in measures])
         which = drawn.any(0) & (self.n_classes > 0)
         of_pairs = [m for m in measures if not self.paired and (m.family == "pairs" or m.chance_corrected)]
-        wrong = torch.zeros_like(self.n_classes)
-        joined = torch.zeros_like(self.n_classes)
+        wrong, joined = torch.zeros_like(self.n_classes), torch.zeros_like(self.n_classes)
+        draws, step = self.options.n_resamples, self.options.chunk_size
         for count in self.n_classes[which].unique().tolist():
             source, places = self._select(which & (self.n_classes == count))
             wrong[places] = source.wrong()
             if of_pairs:
                 joined[places] = joined_classes(source.tables[0])
             own = [m for m, some in zip(measures, drawn[:, places].any(1).tolist(), strict=True) if some]
-            resampler, options = source.classes(count), self.options
-            values = score_resamples(
-                resampler, own, options.n_resamples, self._fresh(), options.chunk_size, self.progress
-            )
+            resampler = source.classes(count)
+            values = score_resamples(resampler, own, draws, self._fresh(), step, self.progress)
             for name, value in values.items():
                 at = found.by_classes[name][places]
                 estimate, value, target = self.estimates[name][places][at], value[:, at], places[at]
@@ -350,9 +358,8 @@ class Drawer:
         for counts, least, what, where in needs:
             few = where & (counts < least) & (self.n_classes > 0)
             if bool(few.any()):
-                said.append(
-                    f"only {int(counts[few].min())} classes {what}{self._of(few)}, and {least} or more are needed"
-                )
+                number = int(counts[few].min())
+                said.append(f"only {number} classes {what}{self._of(few)}, and {least} or more are needed")
         for names, where in _alike({name: x & found.by_classes[name] for name, x in found.missing.items()}):
             said.append(f"no interval of {names}{self._of(where)}, as the draws do not differ")
         if said:
@@ -390,8 +397,9 @@ class Drawer:
         if not bool(where.any()):
             return
         near = torch.stack([adjusted_rand(tables) for tables in self.source.tables]).amin(0) < _NEAR_CHANCE
-        few = self.n_classes < LEAST_CLASSES
-        for which, cause in ((near, _CHANCE), (~near & ~few, _SMALL_MANY), (~near & few, _SMALL_FEW)):
+        sizes = [x.double() for tables in self.source.tables for x in (tables.class_sizes, tables.cluster_sizes)]
+        near &= torch.stack([x.square().sum(-1) for x in sizes]).amin(0) >= _LARGE * self.n_items
+        for which, cause in ((near, _CHANCE), (~near, _SMALL)):
             if bool((which & where).any()):
                 names = [name for name, x in far.items() if bool((x & which).any())]
                 yield (", ".join(names), self._of(which & where)), cause

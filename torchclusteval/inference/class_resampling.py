@@ -131,6 +131,12 @@ def wrong_classes(tables: ContingencyTables) -> Tensor:
     return ((filled > 1) | (mixed > 1)).sum(-1)
 
 
+def items_with_an_error(tables: ContingencyTables) -> Tensor:
+    """Items outside the largest cell of their class, or of their cluster if these are more, ``(*batch,)``."""
+    right = [side.max_by_class(lambda cell: cell.n).sum(-1) for side in (tables, tables.mT)]
+    return tables.n_items - torch.minimum(*right)
+
+
 def joined_classes(tables: ContingencyTables) -> Tensor:
     """Number of classes with two items in one cluster, ``(*batch,)``."""
     return (tables.max_by_class(lambda cell: cell.n) > 1).sum(-1)

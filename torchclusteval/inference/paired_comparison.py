@@ -94,16 +94,17 @@ def paired_bootstrap(
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
         resample: what is drawn: ``"items"``, ``"classes"`` or, by default, what :func:`bootstrap` would draw for the
-            differences. Draws of classes give normal intervals and p-values, not limited by the number of draws.
+            differences. Draws of classes give normal intervals and p-values.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
-        on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0. Where too few draws stop it above .001, ``notes`` say how many it needs. Equal
-        pairs count as one comparison, a pair of equal partitions as none. ``settings`` and ``notes`` say what was
-        drawn, what the intervals hold for and what is wrong with some, as those of :func:`bootstrap`.
+        on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1 and never 0; it is 1 for equal
+        clusterings. Where too few draws stop it above .001, ``notes`` say how many it needs. From draws of classes it
+        is that of a normal difference, which can print as 0.0000. Equal pairs count as one comparison, a pair of equal
+        partitions as none. ``settings`` and ``notes`` say what was drawn, what the intervals hold for and what is wrong
+        with some, as those of :func:`bootstrap`.
 
     Raises:
         ValueError: as :func:`bootstrap`.
@@ -115,7 +116,7 @@ def paired_bootstrap(
     (0.25, True)
     """
     if resample is not None:
-        if resample == "groups":
+        if type(resample) is str and resample == "groups":
             raise ValueError("resample: expected 'items' or 'classes' (paired_groups draws groups); got 'groups'")
         check_choice(resample, "resample", UNITS)
     bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)

@@ -175,11 +175,8 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
         words, several = {"population": "intervals hold for"}, bool(self.batch_shape)
         head = ", ".join(f"{words.get(name, name)} {value}" for name, value in settings.items())
         header = ["measure", *["clustering"] * several, *next(iter(self.values()), Record()).columns()]
-        rows = [
-            [name, *[str(record.name_of(i))] * several, *row]
-            for name, record in self.items()
-            for i, row in enumerate(record.lines())
-        ]
+        numbered = ((name, found, i, row) for name, found in self.items() for i, row in enumerate(found.lines()))
+        rows = [[name, *[str(found.name_of(i))] * several, *row] for name, found, i, row in numbered]
         notes = [f"note: {note}" for note in self.notes]
         notes += [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MAX_LINES:

@@ -1,5 +1,6 @@
 """What a report shows, computed from labels as codes."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.progress import Progress, Steps
+from torchclusteval.common.warn import warn
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
@@ -184,29 +186,30 @@ def _resampled(
     ranked = tables[order[:MAX_RANKED]]._replace(names=tuple(labels.names[i] for i in order[:MAX_RANKED]))
     named = {labels.names[i]: labels.codes[i] for i in others}  # so that notes name them
     for unit in (options.resample, "classes"):
+        own: dict[str, Any] = {"confidence_level": level, "rng": rng, "resample": unit}
         of_intervals, of_differences = steps.step(50), steps.step(30)
-        found["intervals"] = bootstrap(
-            ranked, [lead], options.n_resamples, level, rng=rng, resample=unit, progress=of_intervals
-        )
-        if others:
-            compared = paired_bootstrap(
-                labels.true,
-                labels.codes[order[0]],
-                named if len(named) == len(others) else labels.codes[others],
-                [lead],
-                max(options.n_resamples, needed(len(others), 1 - level)),
-                level,
-                rng=rng,
-                resample=unit,
-                keep_resamples=True,
-                progress=of_differences,
-                mask=labels.scored(order[0]) & labels.scored(others),
-                item_dims=1,
-            )
-            compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
-            found["differences"] = with_intervals(compared, lead, first, same)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, progress=of_intervals, **own)
+            if others:
+                compared = paired_bootstrap(
+                    labels.true,
+                    labels.codes[order[0]],
+                    named if len(named) == len(others) else labels.codes[others],
+                    [lead],
+                    max(options.n_resamples, needed(len(others), 1 - level)),
+                    keep_resamples=True,
+                    progress=of_differences,
+                    mask=labels.scored(order[0]) & labels.scored(others),
+                    item_dims=1,
+                    **own,
+                )
+                compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
+                found["differences"] = with_intervals(compared, lead, first, same)
         if {x.settings["resampled"] for x in found.values()} in ({"items"}, {"classes"}):
             break
+    for message in dict.fromkeys(str(x.message) for x in said):  # once, and of the unit that is shown
+        warn(message)
     return found
 
 

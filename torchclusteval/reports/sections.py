@@ -175,7 +175,8 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     if any(p.startswith("≤") for p in shown):
         more = f"down to {GOAL:g} take {2 * tests / GOAL - 1:.0f} draws (n_resamples=, --resamples)"
         out += note(f"≤: the smallest value that this number of draws and comparisons can give. Values {more}.")
-    out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in found.differences.notes)
+    notes = [said for said in found.differences.notes if said not in found.intervals.notes]
+    out += "".join(note(escape(said[0].upper() + said[1:] + ".")) for said in notes)
     return out + note(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller."
     )
