@@ -372,7 +372,7 @@ WRONG = {
     "top without direction": ([*SCORE, "--measures", "joint_entropy", "--top", "1"], ["--top:", "--sort"]),
     "top 0": ([*SCORE, "--top", "0"], ["--top: expected a whole number of at least 1; got '0'"]),
     "a level of 95": ([*SCORE, "--confidence-level", "95"], ["--confidence-level: expected a number between 0 and 1"]),
-    "resamples in words": ([*SCORE, "--resamples", "x"], ["--resamples: expected items, classes or a number"]),
+    "resamples in words": ([*SCORE, "--resamples", "x"], ["--resamples: expected items, classes, groups or a number"]),
     "seed 2**63": ([*SCORE, "--seed", str(2**63)], ["--seed: expected a whole number below 2**63"]),
     "noise of another kind": ([*SCORE, "--noise-label", "x"], ["--noise-label: expected a whole number"]),
     "unknown device": ([*SCORE, "--device", "quantum"], ["--device: expected", "'quantum'"]),

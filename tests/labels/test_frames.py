@@ -76,7 +76,7 @@ def test_names_of_one_kind_of_columns_and_without_names() -> None:
     assert tables[[1, 0]].names == ("b", "a")
     assert tables[1:].names == ("b",)
     assert tables[0].names is None
-    with pytest.raises(ValueError, match="same names in another order"):
+    with pytest.raises(ValueError, match="names of labels_true in their order; got another order"):
         tce.evaluate(numbers, numbers[["b", "a"]])
     with pytest.raises(ValueError, match=r"labels_pred: expected clusterings of one shape"):
         tce.evaluate([0, 1], {"a": [0, 1], "b": [0]})

@@ -238,7 +238,7 @@ class Drawer:
         self.away, self.few = found.away(), torch.zeros_like(self.small)
         if bool(self.small.any()) and not self.paired and any(measure.perfect is not None for measure in kept):
             self.few = (items_with_an_error(self.source.tables[0]) < FEW_ERRORS) & self.small & (self.n_items > 0)
-        most = {m.name: torch.where(many, 0.25 if m in others else 1.0, 0.5) for m in kept}
+        most = {m.name: 0.5 + many.double() * (-0.25 if m in others else 0.5) for m in kept}
         if self.named is None and kept:
             self._settle(kept, most)
         far = {name: x > most[name] for name, x in self.away.items()}
