@@ -286,7 +286,7 @@ class Drawer:
         """Take the bias from draws of one seed where it is so near an edge that the given seed would decide."""
         count = self.options.n_resamples
         near = {
-            name: (x - edges[name]).abs() < _SURE * ((1 + x**2 / 2) / count).sqrt() for name, x in self.away.items()
+            name: (x - edges[name]).abs() <= _SURE * ((1 + x**2 / 2) / count).sqrt() for name, x in self.away.items()
         }
         source, places = self._select(torch.stack([*near.values()]).any(0))
         if not len(places):

@@ -117,7 +117,7 @@ def paired_groups(
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
     finest, sides = (2.0 ** (1 - groups), 1) if test == "permutation" else (0.0, 2)  # p-value of all swaps
     if correction is not None:
-        least = min(1.0, finest * (len(compared) if correction == "holm" else 1))
+        least = min(1.0, finest * (max(1, len(compared)) if correction == "holm" else 1))
         if not exact:
             distinct_values, level = [x[compared] for x in found.values()], 1 - confidence_level
             drawn_least = intervals.smallest_p_adjusted(distinct_values, n_resamples, correction, level, sides=sides)

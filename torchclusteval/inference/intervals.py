@@ -150,7 +150,7 @@ def smallest_p_adjusted(
         expected = f"at least {needed}, as {tests} p-values are adjusted by {correction!r}"
         message = f"n_resamples: expected {expected}; got {resamples}, with which {few} can pass the level {level:.3g}"
         warnings.warn(message, UserWarning, stacklevel=4)  # the caller of the public function
-    return min(1.0, smallest * tests) if correction == "holm" else smallest
+    return min(1.0, smallest * max(1, tests)) if correction == "holm" else smallest
 
 
 def adjust(p_values: Tensor, correction: str) -> Tensor:

@@ -155,8 +155,8 @@ def _differences(labels: Labelling, found: Evidence) -> str:
         f"The difference of {text(best)} to {after}, {again}. "
         f"A clustering is told apart where the p-value, adjusted for {times} (Holm), is below "
         f"{1 - settings['confidence_level']:.2g}: that holds for <b>{given.count(summary.REAL)}</b> of them. "
-        "Intervals are adjusted alike: they leave out 0 for these, and for no others. Equal partitions "
-        "count as one."
+        "Intervals, where there are any, are adjusted alike: they leave out 0 for these, and for no others. Equal "
+        "partitions count as one."
     )
     if tests and not summary.can_be_real(found):
         least = format_number(settings["smallest_p_adjusted"])

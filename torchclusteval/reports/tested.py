@@ -94,7 +94,8 @@ def with_intervals(
 def _compared(
     found: ResultsByMeasure[Difference], lead: Measure, record: Difference, least: float, first: list[int], same: Tensor
 ) -> ResultsByMeasure[Difference]:
-    tests = sum(x == i and not same[i] for i, x in enumerate(first))
+    known = ~record.p_value.isnan() & ~same
+    tests = sum(x == i and bool(known[i]) for i, x in enumerate(first))
     settings = {**found.settings, "correction": "holm", "comparisons": tests}
     return replace(found, records={lead.name: record}, settings=settings | {"smallest_p_adjusted": least * tests})
 
