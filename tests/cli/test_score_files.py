@@ -239,6 +239,22 @@ def test_files_as_people_have_them(tmp_path: Path, run: Any, error: Any, monkeyp
     assert "renamed.csv: --id: expected a column 'cell' in each file; got 'item', 'run' (--join position" in refused
 
 
+@pytest.mark.parametrize("names", [("confidence", "confidence"), ("probability", "score")])
+def test_measurements_and_clusterings_of_many_groups_are_no_ids(
+    names: tuple[str, str], tmp_path: Path, run: Any
+) -> None:
+    rng, expected = np.random.default_rng(0), []
+    for number, name in enumerate(names):
+        groups, many, sure = rng.integers(0, 4, 40), rng.integers(0, 50, 40), rng.random(40).round(6)
+        rows = [",".join(map(str, row)) for row in zip(groups, many, sure, strict=True)]
+        (tmp_path / f"{number}.csv").write_text("\n".join([f"cluster,many,{name}", *rows]))
+        expected.append(groups)
+    files = (str(tmp_path / f"{number}.csv") for number in range(2))
+    shown = run("compare", *files, "--exclude", ",".join({*names, "many"}), "--format", "json")
+    ari = sklearn.metrics.adjusted_rand_score(*expected)
+    assert shown.json["values"][0][1] == pytest.approx(ari, abs=1e-12)
+
+
 def test_options_of_text_are_named_where_they_have_no_effect(tmp_path: Path, run: Any) -> None:
     np.save(tmp_path / "a.npy", np.array([0, 0, 1]))
     (tmp_path / "b.csv").write_text("x;y\n1;2\n1;3\n2;4\n")

@@ -36,7 +36,6 @@ def recalls(tables: ContingencyTables) -> Tensor:
 
 
 @share(swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(precisions, items))
-@cached_on_tables
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of the item's cluster with the item's class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
@@ -48,7 +47,6 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
 
 
 @share(swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(recalls, items))
-@cached_on_tables
 def bcubed_recall(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of the item's class in the item's cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
 

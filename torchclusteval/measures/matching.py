@@ -327,7 +327,6 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-@cached_on_tables
 def _set_similarity(tables: ContingencyTables) -> Tensor:
     return largest_matching(tables, lambda cell: cell.n / larger(cell.r, cell.c_nonzero))
 

@@ -288,7 +288,6 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
 
 
 @pair_index(range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs")
-@cached_on_tables
 def pair_precision(tables: ContingencyTables) -> Tensor:
     """Share of pairs of one class among the pairs joined by the prediction, ``SS / (SS + SD)``.
 
@@ -301,7 +300,6 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
 
 
 @pair_index(range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs")
-@cached_on_tables
 def pair_recall(tables: ContingencyTables) -> Tensor:
     """Share of pairs joined by the prediction among the pairs of one class, ``SS / (SS + DS)``.
 

@@ -52,7 +52,11 @@ def run(arguments: argparse.Namespace) -> str:
         options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
         with progress_bar("bootstrap") as progress:
             drawn = options.resample_by(
-                group_resampler(read.tables, sums), measures, dict(total), seeded(arguments.seed or 0), progress
+                group_resampler(read.tables, sums),
+                list(total.measures.values()),
+                dict(total),
+                seeded(arguments.seed or 0),
+                progress,
             )
         for said in (f"drawn: documents; intervals hold for {POPULATIONS['documents']}", *drawn.notes):
             print_note(f"note: {said.replace('groups', 'documents')}")

@@ -10,14 +10,21 @@ import torch
 
 from torchclusteval.cli.options import closest, numbered, print_note, shown
 from torchclusteval.cli.reading.formats import open_table
-from torchclusteval.cli.reading.selection import Selection, pick
+from torchclusteval.cli.reading.selection import Selection, is_asked, pick
 from torchclusteval.cli.reading.sources import STDIN
 from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
-from torchclusteval.labels.spelled import BadSpellingError, is_plain, leading_zeros, numbers_or_text
-from torchclusteval.scoring.no_clusterings import FEW, like_ids
+from torchclusteval.labels.spelled import (
+    BadSpellingError,
+    is_number,
+    is_plain,
+    leading_zeros,
+    numbers_or_text,
+    whole_number,
+)
+from torchclusteval.scoring.no_clusterings import FEW
 from torchclusteval.streaming.distributed import rank_and_size
 
 Label = int | str | None  # None: missing
@@ -71,7 +78,8 @@ def hold_columns(
             raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
         del known[own[0]]
         first = [*own, *first]
-    names = pick(known, [title for title in known if title not in first], asked.columns, asked.exclude)
+    ids = {f"{table.path}:{table.row_names}": table.row_names for table in tables if table.row_names}
+    names = pick(known, [title for title in known if title not in first], asked.columns, asked.exclude, ids)
     wanted = dict.fromkeys([*first, *names])
     parts = [{columns[title][1]: title for title in wanted if columns[title][0] is table} for table in tables]
     with progress_bar("reading") as progress:
@@ -100,14 +108,14 @@ def open_tables(
     if single and asked.join != "names":
         raise ValueError(f"--join: expected several files to join; got {asked.files[0]} alone")
     if ids is None and not single and not (truths and len(tables[0].names) > 1) and asked.join != "position":
-        _take_ids(tables, [*named.values()])
+        _take_ids(tables, [*named.values()], asked.exclude)
     columns = _columns(tables, truths)
     if ids is not None and all(table.row_names != ids for table in tables):
         _find(tables, columns, ids, "--id")
     return tables, columns, [_find(tables, columns, name, flag) for flag, name in named.items()]
 
 
-def _take_ids(tables: Sequence[Table], named: Collection[str]) -> None:
+def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence[str]) -> None:
     """Take the columns that name the same rows in several files, each once, as the names of rows; a note says which.
 
     Raise where files have ids in text, but other ones.
@@ -120,10 +128,11 @@ def _take_ids(tables: Sequence[Table], named: Collection[str]) -> None:
         names, start = set(cells), int(cells[0]) if is_plain(cells[0]) else None
         # Numbers in their order say no more than the position.
         is_sure = start is None or (len(cells) > FEW and cells != [str(start + i) for i in range(len(cells))])
+        left_out = is_asked(table.path, name, exclude)  # ids all the same if they agree, else no reason to refuse
         chosen = list[tuple[Table, str]]()
         for one, heads in zip(tables, ids, strict=True):
             same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
-            chosen += [(one, x) for x in ([name] if name in heads else same[:1])]
+            chosen += [(one, x) for x in ([name] if name in heads and not left_out else same[:1])]
         if len(chosen) > 1:
             for one, x in chosen:
                 one.name_rows(x)
@@ -131,7 +140,7 @@ def _take_ids(tables: Sequence[Table], named: Collection[str]) -> None:
             which = repr(name) if name and {x for _, x in chosen} == {name} else each
             print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
             return
-        if start is None and len(cells) > FEW:
+        if start is None and len(cells) > FEW and not left_out:
             texts.setdefault(table.path, name)
     if len(texts) > 1:
         (path, name), (other, own), *_ = texts.items()
@@ -149,7 +158,16 @@ def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | Non
     except (WrongKindError, ValueError):  # a column that holds no labels
         return {k: v for x in columns if len(columns) > 1 for k, v in _like_ids(table, named, [x]).items()}
     found = {name: _texts(column) for name, column in zip(columns, first, strict=False)}
-    return {name: {*x} for name, x in found.items() if like_ids(len(x), len({*x}), 1, few=1)}
+    # Labels that recur are a clustering with many groups, and fractions are measurements.
+    return {
+        name: {*x}
+        for name, x in found.items()
+        if 10 * len({*x}) > 9 * len(x) > 9 and not any(map(_is_fraction, x[:FEW]))
+    }
+
+
+def _is_fraction(cell: str) -> bool:
+    return is_number(cell) and whole_number(cell) is None
 
 
 def _texts(column: LabelSource) -> list[str]:
