@@ -30,15 +30,8 @@ from torchclusteval.scoring.partitions import same_partitions
 
 _MAX_ROWS = 60  # in print
 _FEW = 0.5  # share of items, below which there is a note
-_BY_CLASS = {
-    "completeness",
-    "inverse_purity",
-    "class_entropy",
-    "class_projection_distance",
-    "nvi_split",
-    "ami_clusters",
-}
-_BY_CLASS |= {"pair_recall", "bcubed_recall", "adjusted_wallace_recall"}
+_BY_CLASS = {"completeness", "inverse_purity", "class_entropy", "class_projection_distance", "nvi_split"}
+_BY_CLASS |= {"ami_clusters", "pair_recall", "bcubed_recall", "adjusted_wallace_recall"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
