@@ -15,6 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from torchclusteval.common.results import ByName
+
 V = TypeVar("V")
 
 _OTHERS = {  # measure -> its other names
@@ -74,6 +76,13 @@ def canonical(name: str) -> str:
     if ":" in text:
         return measure_of(text) or name
     return _BY_KEY.get(text.lower().replace("_", ""), name)
+
+
+class ByMeasure(ByName[V]):
+    """A mapping on names of measures that finds aliases too."""
+
+    def _key(self, name: str) -> str:
+        return canonical(name)
 
 
 class ByCanonicalName(dict[str, V]):
