@@ -4,8 +4,6 @@ The claims come from the text and from the families of section 4; a claim is ope
 The figure with the counterexamples of the paper was not available.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

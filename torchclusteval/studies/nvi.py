@@ -5,8 +5,6 @@ Table 4. A simulation shows the bias: the classes stay the same, while clusterin
 more clusters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ pages about several. Here gold standards and systems are random, but similar. Ea
 as there, some merge people and some split them. The cheat has one cluster of all items, and one of each item alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

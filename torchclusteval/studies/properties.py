@@ -4,8 +4,6 @@ The paper leaves parts of the experiment open. The report shows one reading next
 all consistent readings: results that hold under each of them, and printed rates that none of them gives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The document study in words and figures: averages next to the printed tables, and claims of the paper, yes or no."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
