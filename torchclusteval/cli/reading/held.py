@@ -16,14 +16,7 @@ from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
-from torchclusteval.labels.spelled import (
-    BadSpellingError,
-    is_number,
-    is_plain,
-    leading_zeros,
-    numbers_or_text,
-    whole_number,
-)
+from torchclusteval.labels.spelled import BadSpellingError, is_fraction, is_plain, leading_zeros, numbers_or_text
 from torchclusteval.scoring.no_clusterings import FEW
 from torchclusteval.streaming.distributed import rank_and_size
 
@@ -52,11 +45,7 @@ class Held:
 
 
 def hold_columns(
-    asked: Selection,
-    options: Mapping[str, str | None] | None = None,
-    *,
-    truth_first: bool = False,
-    row_names: bool = False,
+    asked: Selection, options: Mapping[str, str | None] = {}, *, truth_first: bool = False, row_names: bool = False
 ) -> tuple[list[Held], Held | None]:
     """The columns that options name (option -> column), then the clusterings; and the names of rows of a single file.
 
@@ -64,7 +53,7 @@ def hold_columns(
     """
     if rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
-    named = {flag: name for flag, name in (options or {}).items() if name is not None}
+    named = {flag: name for flag, name in options.items() if name is not None}
     tables, columns, first = open_tables(asked, named, int(truth_first))
     known = {title: name for title, (table, name) in columns.items() if name in table.names}
     if truth_first:
@@ -79,7 +68,7 @@ def hold_columns(
         del known[own[0]]
         first = [*own, *first]
     ids = {f"{table.path}:{table.row_names}": table.row_names for table in tables if table.row_names}
-    names = pick(known, [title for title in known if title not in first], asked.columns, asked.exclude, ids)
+    names = pick(known, [title for title in known if title not in first], asked, ids)
     wanted = dict.fromkeys([*first, *names])
     parts = [{columns[title][1]: title for title in wanted if columns[title][0] is table} for table in tables]
     with progress_bar("reading") as progress:
@@ -162,12 +151,8 @@ def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | Non
     return {
         name: {*x}
         for name, x in found.items()
-        if 10 * len({*x}) > 9 * len(x) > 9 and not any(map(_is_fraction, x[:FEW]))
+        if 10 * len({*x}) > 9 * len(x) > 9 and not any(map(is_fraction, x[:FEW]))
     }
-
-
-def _is_fraction(cell: str) -> bool:
-    return is_number(cell) and whole_number(cell) is None
 
 
 def _texts(column: LabelSource) -> list[str]:
