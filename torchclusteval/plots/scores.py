@@ -116,7 +116,15 @@ def score_series(
     """Scores by one measure, the best first, or the largest first if the measure has no direction."""
     beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
     goodness = canvas.array(value) * (1.0 if better == "lower" else -1.0)
-    return _series(name.replace("_", " ") + beside, False, names, value, low, high, np.argsort(goodness.round(DECIMALS), kind="stable"))
+    return _series(
+        name.replace("_", " ") + beside,
+        False,
+        names,
+        value,
+        low,
+        high,
+        np.argsort(goodness.round(DECIMALS), kind="stable"),
+    )
 
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
