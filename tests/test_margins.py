@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas
+import pyarrow as arrow
 import pytest
 import torch
 from hypothesis import given, settings
@@ -166,7 +168,6 @@ def test_labels_that_no_type_holds() -> None:
 
 
 def test_booleans_text_and_frames() -> None:
-    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     tables = ContingencyTables.from_labels([True, False, True], [1, 1, 0], absent_true=False, absent_pred=0)
     assert (listed(tables.classes), listed(tables.clusters), tables.counts.tolist()) == ([True], [1], [[1]])
     assert (tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()) == ([1], [1])

@@ -13,8 +13,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from scipy import stats
 
 from tests.support.reference import adjusted_rand as slow_ari
 from tests.support.strategies import LAYOUTS, in_layout
@@ -90,7 +92,6 @@ def test_no_block_repeats_another(run) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_share_has_the_binomial_interval(layout: str) -> None:
     """The share of one cell is binomial: its standard error and its quantiles are known."""
-    stats = pytest.importorskip("scipy.stats")
     share = Measure(
         "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t._n_items_f64, (0, 1)
     )
@@ -131,7 +132,6 @@ def test_ends_are_quantiles_of_the_resamples() -> None:
 
 def bca_by_hand(values: np.ndarray, counts: list[list[int]]) -> np.ndarray:
     """Efron's formulas with the jackknife over items, one by one."""
-    norm = pytest.importorskip("scipy.stats").norm
     labels = [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
     estimate = float(slow_ari(*zip(*labels, strict=True)))
     below = np.mean((values < estimate - 1e-9) + 0.5 * (abs(values - estimate) <= 1e-9))
@@ -142,8 +142,8 @@ def bca_by_hand(values: np.ndarray, counts: list[list[int]]) -> np.ndarray:
     each = np.array([without[x] for x in labels])
     away = each.mean() - each
     skew = (away**3).sum() / (6 * (away**2).sum() ** 1.5) if np.ptp(each) > 1e-12 else 0.0
-    z0 = norm.ppf(below)
-    levels = [norm.cdf(z0 + (z0 + z) / (1 - skew * (z0 + z))) for z in norm.ppf([0.05, 0.95])]
+    z0 = stats.norm.ppf(below)
+    levels = [stats.norm.cdf(z0 + (z0 + z) / (1 - skew * (z0 + z))) for z in stats.norm.ppf([0.05, 0.95])]
     return np.quantile(values, levels)
 
 
@@ -353,7 +353,6 @@ def test_adjusted_p_values() -> None:
     # By hand: sorted .005 .01 .03 .04 .5, times 5 4 3 2 1, never falling.
     holm = intervals.adjust(torch.tensor(p).double(), "holm")
     np.testing.assert_allclose(holm, [0.04, 0.09, 0.09, 0.025, math.nan, 0.5], rtol=1e-6)
-    stats = pytest.importorskip("scipy.stats")
     some = np.random.default_rng(1).uniform(0, 0.2, (3, 7)) ** 2
     found = intervals.adjust(torch.from_numpy(some), "benjamini-hochberg")
     np.testing.assert_allclose(found.flatten(), stats.false_discovery_control(some.ravel()), rtol=1e-12)
@@ -408,7 +407,6 @@ def test_empty_batches() -> None:
 
 
 def test_reports_read_well() -> None:
-    pd = pytest.importorskip("pandas")
     tables = ContingencyTables(BATCH)
     report = bootstrap(tables, None, 40, rng=17)
     assert report.batch_shape == (3,)

@@ -189,7 +189,6 @@ def test_the_loss_compiles_into_one_graph() -> None:
 
 
 def test_the_metric_counts_every_item() -> None:
-    pytest.importorskip("torchmetrics")
     names = run("metric")
     assert int(names["metric"].tables().n_items) == 1797
     assert set(names["metric"].compute()) == {"adjusted_rand", "nmi_arithmetic", "bcubed_f"}

@@ -10,12 +10,9 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from torch import Tensor
-
-pytest.importorskip("torchmetrics")
-
 import torchmetrics.clustering as peers
 from sklearn import metrics as reference
+from torch import Tensor
 from torchmetrics import MetricCollection, MetricTracker
 from torchmetrics.wrappers import BootStrapper, MinMaxMetric, MultitaskWrapper, Running
 
