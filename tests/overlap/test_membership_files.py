@@ -106,8 +106,7 @@ def test_a_header_is_left_out_and_said(tmp_path: Path, header: str, body: str) -
 )
 def test_a_first_line_that_could_be_either_is_said(tmp_path: Path, body: str) -> None:
     made, notes = read(tmp_path / "m.tsv", body)
-    assert made.items is not None
-    assert made.items[0] == body.partition("\t")[0]
+    assert (made.items or ())[0] == body.partition("\t")[0]
     assert ["is taken for an item and its group" in note for note in notes] == [True]
 
 
@@ -116,8 +115,7 @@ def test_a_first_line_that_could_be_either_is_said(tmp_path: Path, body: str) ->
 )
 def test_a_first_line_that_is_an_item_needs_no_word(tmp_path: Path, body: str) -> None:
     made, notes = read(tmp_path / "m.tsv", body)
-    assert made.items is not None
-    assert body.startswith(str(made.items[0]))
+    assert body.startswith(str((made.items or ())[0]))
     assert notes == []
 
 
@@ -289,7 +287,7 @@ def test_mutated_files_are_right_or_refused(tmp_path: Path) -> None:
         data = mutated(choose.choice(good), choose)
         expected = independent(data)
         try:
-            made: Memberships | None = read(tmp_path / "m.tsv", data, layout="item-group", header="no")[0]
+            made: Any = read(tmp_path / "m.tsv", data, layout="item-group", header="no")[0]
         except ValueError as refusal:
             refused += 1
             check_refusal(refusal)
@@ -297,8 +295,6 @@ def test_mutated_files_are_right_or_refused(tmp_path: Path) -> None:
         assert (made is None) == (expected is None), data
         if made is None:
             continue
-        assert made.items is not None
-        assert made.group_labels is not None
         rows = made.to_matrix().tolist()
         names = [{g for g, one in zip(made.group_labels, row, strict=True) if one} for row in rows]
         assert dict(zip(made.items, names, strict=True)) == expected, data
