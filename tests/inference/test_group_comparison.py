@@ -122,6 +122,20 @@ def test_one_against_many() -> None:
     assert "note: with 5 groups no p-value is below 0.0625: too few for intervals of 95 %" in str(few)
 
 
+def test_groups_without_items_are_not_exchanged() -> None:
+    """Two pairs of eight groups: all have items in the first, five in the second, and none in the third."""
+    by, true, a, b = labels(8)
+    mask = torch.stack([by >= 0, by < 5, by < 0])
+    one, other = (ContingencyTables.from_labels(true, x, by=by, num_groups=8, mask=mask) for x in (a, b))
+    found = tce.paired_groups(one, other, ["ari"], 100, rng=0, correction="holm")
+    assert found["ari"].low.isnan().tolist() == [False, True, True]
+    assert found["ari"].p_value[1] >= 1 / 16
+    assert found.notes == ("with 5 groups no p-value is below 0.0625: too few for intervals of 95 %",)
+    drawn = tce.paired_groups(one, other, ["ari"], 2000, rng=0, test="bootstrap")
+    assert drawn["ari"].low.isnan().tolist() == [False, False, True]
+    assert drawn.notes == ()
+
+
 @pytest.mark.parametrize("macro", [False, True])
 def test_batches_that_broadcast_are_as_each_pair_alone(macro: bool) -> None:
     by, true, a, b = labels(6)

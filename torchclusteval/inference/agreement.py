@@ -156,13 +156,8 @@ def stability(
     """
     scores = pairwise(labels, measures, progress=progress, **options)
     records = {name: stability_of(value, scores.measures[name]) for name, value in scores.items()}
-    return ResultsByMeasure(
-        records=records,
-        settings={"clusterings": scores.batch_shape[0]},
-        batch_shape=scores.batch_shape[:1],
-        skipped=scores.skipped,
-        clusterings=scores.clusterings,
-    )
+    shape = scores.batch_shape[:1]
+    return ResultsByMeasure(records, {"clusterings": shape[0]}, shape, scores.skipped, scores.clusterings)
 
 
 def stability_of(values: Tensor, measure: Measure) -> Stability:

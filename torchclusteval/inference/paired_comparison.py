@@ -136,25 +136,25 @@ def paired_bootstrap(
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     first, places = distinct(all_pairs.fingerprints())
     same = all_pairs.same()
-    estimates, compared = {name: value[first] for name, value in found.items()}, first[~same[first]]
     drawer = Drawer(
         all_pairs.select(first),
-        estimates,
+        {name: value[first] for name, value in found.items()},
         bootstrap_options,
         generator,
         progress,
         places,
         names=lambda: [*map(repr, all_pairs.names or [])] or [f"pair {i}" for i in np.ndindex(all_pairs.batch_shape)],
     )
-    corrected: dict[str, Any] = {}
-    if correction is not None:
-        level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
-        if bool(drawer.small.any()):
-            distinct_values = [x[compared] for x in found.values()]
-            least = intervals.smallest_p_adjusted(distinct_values, n_resamples, correction, level, sides=2)
-        corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name]) for name, x in drawn.values.items()})
+    corrected: dict[str, Any] = {}
+    if correction is not None:
+        compared, least = first[~same[first]], 0.0  # with draws of classes any p-value is possible
+        at = compared if len(compared) else first
+        if not all(bool(x[at].all()) for x in drawn.by_classes.values()):
+            tested, level = [found[name][compared] for name in drawn.values], 1 - confidence_level
+            least = intervals.smallest_p_adjusted(tested, n_resamples, correction, level, sides=2)
+        corrected = {"correction": correction, "smallest_p_adjusted": least}
     records, units = {}, bool(drawn.mixed())
     for name, difference in found.items():
         if name in drawn.left_out:
@@ -182,21 +182,11 @@ def paired_bootstrap(
             of_classes=of_classes if units else None,
             resamples=values if keep_resamples else None,
         )
-    settings = drawn.settings()
+    settings, skipped = drawn.settings(), {**skipped, **drawn.left_out}
     of_items = [x.p_value[~drawn.by_classes[name]] for name, x in records.items()]
-    return ResultsByMeasure(
-        records=records,
-        settings=settings | corrected,
-        batch_shape=all_pairs.batch_shape,
-        skipped={**skipped, **drawn.left_out},
-        clusterings=all_pairs.names,
-        notes=(
-            *drawn.notes,
-            *intervals.note_few_for_level(settings),
-            *intervals.note_few_draws(of_items, n_resamples, 2),
-            *intervals.note_same(same, all_pairs.names),
-        ),
-    )
+    notes = [*drawn.notes, *intervals.note_few_for_level(settings), *intervals.note_few_draws(of_items, n_resamples, 2)]
+    notes += intervals.note_same(same, all_pairs.names)
+    return ResultsByMeasure(records, settings | corrected, all_pairs.batch_shape, skipped, all_pairs.names, (*notes,))
 
 
 @dataclass(frozen=True, eq=False)

@@ -269,14 +269,9 @@ def permutation_test(
             resamples=null if keep_resamples else None,
         )
     settings = {"n_resamples": n_resamples, "alternative": alternative, "resampled": resampler.method}
-    return ResultsByMeasure(
-        records=records,
-        settings=settings | corrected,
-        batch_shape=tables.batch_shape,
-        skipped=skipped,
-        clusterings=names_of_tables(tables),
-        notes=tuple(intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides)),
-    )
+    notes = (*intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides),)
+    names = names_of_tables(tables)
+    return ResultsByMeasure(records, settings | corrected, tables.batch_shape, skipped, names, notes)
 
 
 def _with_direction(chosen: dict[Measure, bool], alternative: str) -> dict[Measure, bool]:
