@@ -71,8 +71,7 @@ def test_all_draws_of_three_groups(measures: list[str], macro: bool) -> None:
             every[name].append(float(first[name] - second[name]))
     for name in measures:
         expected = torch.tensor(every[name], dtype=torch.float64)
-        record = found[name]
-        assert record.resamples is not None
+        record: Any = found[name]
         for value in expected.unique().tolist():  # 1000 draws each: five standard errors
             share = float(((record.resamples - value).abs() < 1e-9).double().mean())
             exact = float(((expected - value).abs() < 1e-9).double().mean())
@@ -98,7 +97,7 @@ def test_one_against_many() -> None:
     by, true, a, b = labels(6)
     one = ContingencyTables.from_labels(true, a, by=by)
     many = ContingencyTables.from_labels(true, {"b": b, "same": 9 - a, "b again": 7 - b}, by=by)
-    found = tce.paired_groups(one, many, ["ari", "bcubed_f"], 100, rng=0, correction="holm", test="permutation")
+    found: Any = tce.paired_groups(one, many, ["ari", "bcubed_f"], 100, rng=0, correction="holm", test="permutation")
     alone = tce.paired_groups(one, ContingencyTables.from_labels(true, b, by=by), ["ari", "bcubed_f"], 100, rng=0)
     assert found["ari"].clusterings == ("b", "same", "b again")
     assert str(found).splitlines()[-1] == "note: the same tables as the other side: 'same'"
@@ -107,10 +106,8 @@ def test_one_against_many() -> None:
             for place in (0, 2):
                 torch.testing.assert_close(found[name].columns()[key][place], value, msg=f"{name} {key}")
         assert found[name].p_value.tolist() == [record.p_value.item(), 1.0, record.p_value.item()]
-        adjusted = found[name].p_adjusted
-        assert adjusted is not None
         p = record.p_value.item()
-        assert adjusted.tolist() == [p, 1.0, p]  # one comparison
+        assert found[name].p_adjusted.tolist() == [p, 1.0, p]  # one comparison
         assert found[name].low[1] == found[name].high[1] == 0
     assert found.settings["smallest_p_adjusted"] == 1 / 32
     both = ContingencyTables.from_labels(true, {"a": a, "b": b, "same": 9 - a}, by=by)
@@ -123,6 +120,20 @@ def test_one_against_many() -> None:
     few = tce.paired_groups(both[0, :5], both[1:, :5], ["ari"], 100, rng=0)
     assert few["ari"].low.isnan().tolist() == few["ari"].high.isnan().tolist() == [True, False]
     assert "note: with 5 groups no p-value is below 0.0625: too few for intervals of 95 %" in str(few)
+
+
+def test_groups_without_items_are_not_exchanged() -> None:
+    """Two pairs of eight groups: all have items in the first, five in the second, and none in the third."""
+    by, true, a, b = labels(8)
+    mask = torch.stack([by >= 0, by < 5, by < 0])
+    one, other = (ContingencyTables.from_labels(true, x, by=by, num_groups=8, mask=mask) for x in (a, b))
+    found = tce.paired_groups(one, other, ["ari"], 100, rng=0, correction="holm")
+    assert found["ari"].low.isnan().tolist() == [False, True, True]
+    assert found["ari"].p_value[1] >= 1 / 16
+    assert found.notes == ("with 5 groups no p-value is below 0.0625: too few for intervals of 95 %",)
+    drawn = tce.paired_groups(one, other, ["ari"], 2000, rng=0, test="bootstrap")
+    assert drawn["ari"].low.isnan().tolist() == [False, False, True]
+    assert drawn.notes == ()
 
 
 @pytest.mark.parametrize("macro", [False, True])
@@ -179,9 +190,8 @@ def test_invented_items_tell_systems_apart() -> None:
     tables = tce.ContingencyTables.from_documents(true, pred)[torch.arange(21).reshape(3, 7)]
     against = tce.ContingencyTables.from_documents(dict.fromkeys(range(7), key), dict.fromkeys(range(7), other))
     found = tce.paired_groups(tables, against, ["coref_bcubed_f"], rng=0, correction="holm")
-    record = found["coref_bcubed_f"]
+    record: Any = found["coref_bcubed_f"]
     assert record.p_value[0] == record.p_value[2] == 2 / 2**7
-    assert record.p_adjusted is not None
     assert record.p_adjusted.tolist() == [3 * 2 / 2**7, record.p_value[1].item(), 3 * 2 / 2**7]
     assert not found.notes
 

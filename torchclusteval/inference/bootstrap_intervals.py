@@ -152,11 +152,6 @@ def bootstrap(
             resamples=found.values[name] if keep_resamples else None,
         )
     settings = options.settings_dict("groups") if resample == "groups" else found.settings()
-    return ResultsByMeasure(
-        records=records,
-        settings=settings,
-        batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
-        skipped=skipped,
-        clusterings=clusterings,
-        notes=(*found.notes, *intervals.note_few_for_level(settings)),
-    )
+    shape = next(iter(estimates.values())).shape if estimates else tables.batch_shape
+    notes = (*found.notes, *intervals.note_few_for_level(settings))
+    return ResultsByMeasure(records, settings, shape, skipped, clusterings, notes)

@@ -70,8 +70,8 @@ def paired_groups(
     Returns:
         A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
         p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, and at least
-        ``2^(1 - G)``, the least p-value of all swaps; where that is no less than ``1 - confidence_level``, intervals
-        are nan.
+        ``2^(1 - G)``, the least p-value of all swaps of G groups with items; where that is no less than
+        ``1 - confidence_level``, intervals are nan.
 
     Raises:
         ValueError: the groups or their classes differ, the last batch dimension holds clusterings of the same items,
@@ -113,11 +113,16 @@ def paired_groups(
         swapper = _Swapper(a.sums, n_tables, groups, a.device, b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
-    compared, few = first[~same[first]], intervals.note_few_groups(groups, confidence_level)
+    compared, filled = first[~same[first]], _filled_groups(pair)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
-    finest, sides = (2.0 ** (1 - groups), 1) if test == "permutation" else (0.0, 2)  # p-value of all swaps
+    finest, sides, notes = torch.zeros(n_tables), 2, list[str]()
+    if test == "permutation":
+        finest, sides = (2.0 ** (1 - filled)).clamp(max=1.0), 1  # p-value of all swaps
+        notes = intervals.note_few_groups(min(filter(None, filled.tolist()), default=groups), confidence_level)
+    few = torch.tensor([bool(intervals.note_few_groups(n, confidence_level)) for n in filled.tolist()]).to(same) & ~same
+    least_p = min(finest.tolist(), default=1.0)
     if correction is not None:
-        least = min(1.0, finest * (max(1, len(compared)) if correction == "holm" else 1))
+        least = min(1.0, least_p * (max(1, len(compared)) if correction == "holm" else 1))
         if not exact:
             distinct_values, level = [x[compared] for x in found.values()], 1 - confidence_level
             drawn_least = intervals.smallest_p_adjusted(distinct_values, n_resamples, correction, level, sides=sides)
@@ -132,7 +137,7 @@ def paired_groups(
             tolerance = tolerances[name] + intervals.rounding_tolerance(difference)
             p_value = intervals.one_sided(swapped[name].abs(), difference.abs(), tolerance, upper=True)
             p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value.clamp(min=finest)
-            low, high = (x.masked_fill(bool(few) & ~same, torch.nan) for x in (low, high))
+            low, high = (x.masked_fill(few, torch.nan) for x in (low, high))
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
@@ -150,10 +155,17 @@ def paired_groups(
     names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
     names = names if len(shape) == 1 else None
     settings = options.settings_dict("groups") | corrected
-    few += [] if exact else intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides, finest)
-    few += intervals.note_few_for_level(settings)
-    notes = (*few, *intervals.note_same(same, names, "the same tables"))
-    return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, notes=notes)
+    p_values = [] if exact else [x.p_value for x in records.values()]
+    notes += intervals.note_few_draws(p_values, n_resamples, sides, least_p) + intervals.note_few_for_level(settings)
+    notes += intervals.note_same(same & (filled > 0), names, "the same tables")
+    return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, (*notes,))
+
+
+def _filled_groups(pair: "_Pair") -> Tensor:
+    """Groups with items on some side of each pair, ``(B,)``: exchanging the others changes nothing."""
+    every = torch.zeros(pair.n_tables, pair.n_elements, dtype=torch.bool, device=pair.device)
+    filled = torch.broadcast_tensors(every, *(x.items > 0 for x in (*pair.sums, *pair.other.sums)))
+    return torch.stack(filled).any(0).sum(-1)
 
 
 def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:

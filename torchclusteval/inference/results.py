@@ -9,8 +9,8 @@ from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import DataFrame, import_optional
-from torchclusteval.common.results import ByName, Printed, Shown
-from torchclusteval.measures.aliases import canonical
+from torchclusteval.common.results import Printed, Shown
+from torchclusteval.measures.aliases import ByMeasure
 
 _MAX_LINES = 60
 _ROUNDING = 1e-14  # what is printed as 0: differences of scores that are equal
@@ -136,7 +136,7 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ResultsByMeasure(Printed, ByName[R], Generic[R]):
+class ResultsByMeasure(Printed, ByMeasure[R], Generic[R]):
     """A mapping of names of measures to records; aliases work as keys.
 
     >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity", "ari"], n_resamples=100)
@@ -156,9 +156,6 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
     def __post_init__(self) -> None:
         records = {name: x.in_batch(self.batch_shape, self.clusterings) for name, x in self.records.items()}
         object.__setattr__(self, "records", records)
-
-    def _key(self, name: str) -> str:
-        return canonical(name)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Names to the fields of their records."""

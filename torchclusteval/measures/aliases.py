@@ -15,73 +15,58 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from torchclusteval.common.results import ByName
+
 V = TypeVar("V")
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        # entropy
-        "ami": "ami_arithmetic",
-        "adjusted_mutual_info_score": "ami_arithmetic",
-        "completeness_score": "completeness",
-        "emi": "expected_mutual_information",
-        "homogeneity_score": "homogeneity",
-        "mi": "mutual_information",
-        "mutual_info_score": "mutual_information",
-        "nid": "normalized_information_distance",
-        "nmi": "nmi_arithmetic",
-        "normalized_mutual_info_score": "nmi_arithmetic",
-        "normalized_mutual_information": "nmi_arithmetic",
-        "v_measure_beta_1": "v_measure",
-        "v_measure_score": "v_measure",
-        "vi": "variation_of_information",
-        # pairs
-        "adjusted_rand_index": "adjusted_rand",
-        "adjusted_rand_score": "adjusted_rand",
-        "ari": "adjusted_rand",
-        "dice": "pair_f",
-        "fmi": "fowlkes_mallows",
-        "fowlkes_mallows_index": "fowlkes_mallows",
-        "fowlkes_mallows_score": "fowlkes_mallows",
-        "gower_legendre": "sokal_sneath_2",
-        "jaccard_index": "jaccard",
-        "pair_sensitivity": "pair_recall",
-        "rand_index": "rand",
-        "rand_score": "rand",
-        "ri": "rand",
-        "russell_rao": "hubert_gamma",
-        "simple_matching": "rand",
-        "sorensen_dice": "pair_f",
-        "wallace_1": "pair_recall",
-        "wallace_2": "pair_precision",
-        # matching and association
-        "acc": "one_to_one_accuracy",
-        "accuracy": "one_to_one_accuracy",
-        "chi2": "chi_squared",
-        "cluster_accuracy": "one_to_one_accuracy",
-        "cramer_v": "cramers_v",
-        "ecs": "element_centric_similarity",
-        "normalized_clustering_accuracy": "nca",
-        "normalized_pivoted_accuracy": "npa",
-        "pair_sets_index": "psi",
-        "rv": "rv_coefficient",
-        "split_join": "van_dongen",
-        "youden_j": "peirce",
-        "yules_q": "goodman_kruskal_gamma",
-        # coreference, segmentation, diarization
-        "aji": "aggregated_jaccard",
-        "blanc": "blanc_f",
-        "ceafe": "ceaf_e_f",
-        "ceafm": "ceaf_m_f",
-        "conll": "conll_f",
-        "der": "diarization_error_rate",
-        "fg_ari": "foreground_ari",
-        "jer": "jaccard_error_rate",
-        "lea": "lea_f",
-        "muc": "muc_f",
-        "pq": "panoptic_quality",
-    }
-)
+_OTHERS = {  # measure -> its other names
+    # entropy
+    "ami_arithmetic": "ami adjusted_mutual_info_score",
+    "completeness": "completeness_score",
+    "expected_mutual_information": "emi",
+    "homogeneity": "homogeneity_score",
+    "mutual_information": "mi mutual_info_score",
+    "normalized_information_distance": "nid",
+    "nmi_arithmetic": "nmi normalized_mutual_info_score normalized_mutual_information",
+    "v_measure": "v_measure_beta_1 v_measure_score",
+    "variation_of_information": "vi",
+    # pairs
+    "adjusted_rand": "adjusted_rand_index adjusted_rand_score ari",
+    "pair_f": "dice sorensen_dice",
+    "fowlkes_mallows": "fmi fowlkes_mallows_index fowlkes_mallows_score",
+    "sokal_sneath_2": "gower_legendre",
+    "jaccard": "jaccard_index",
+    "pair_recall": "pair_sensitivity wallace_1",
+    "rand": "rand_index rand_score ri simple_matching",
+    "hubert_gamma": "russell_rao",
+    "pair_precision": "wallace_2",
+    # matching and association
+    "one_to_one_accuracy": "acc accuracy cluster_accuracy",
+    "chi_squared": "chi2",
+    "cramers_v": "cramer_v",
+    "element_centric_similarity": "ecs",
+    "nca": "normalized_clustering_accuracy",
+    "npa": "normalized_pivoted_accuracy",
+    "psi": "pair_sets_index",
+    "rv_coefficient": "rv",
+    "van_dongen": "split_join",
+    "peirce": "youden_j",
+    "goodman_kruskal_gamma": "yules_q",
+    # coreference, segmentation, diarization
+    "aggregated_jaccard": "aji",
+    "blanc_f": "blanc",
+    "ceaf_e_f": "ceafe",
+    "ceaf_m_f": "ceafm",
+    "conll_f": "conll",
+    "diarization_error_rate": "der",
+    "foreground_ari": "fg_ari",
+    "jaccard_error_rate": "jer",
+    "lea_f": "lea",
+    "muc_f": "muc",
+    "panoptic_quality": "pq",
+}
 
+ALIASES: Mapping[str, str] = MappingProxyType({x: name for name, others in _OTHERS.items() for x in others.split()})
 _BY_KEY = {alias.replace("_", ""): name for alias, name in ALIASES.items()}
 
 
@@ -91,6 +76,13 @@ def canonical(name: str) -> str:
     if ":" in text:
         return measure_of(text) or name
     return _BY_KEY.get(text.lower().replace("_", ""), name)
+
+
+class ByMeasure(ByName[V]):
+    """A mapping on names of measures that finds aliases too."""
+
+    def _key(self, name: str) -> str:
+        return canonical(name)
 
 
 class ByCanonicalName(dict[str, V]):

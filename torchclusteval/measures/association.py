@@ -22,6 +22,7 @@ __all__ = ["chi_squared", "cramers_v", "frobenius_distance", "goodman_kruskal_la
 __all__ += ["goodman_kruskal_tau", "goodman_kruskal_tau_swapped", "tschuprows_t"]
 
 share = partial(measure, "association", range=UNIT, perfect=1.0)
+statistic = partial(measure, "association", range=FROM_ZERO, symmetric=True, linear_in="squares")
 
 
 @cached_on_tables
@@ -39,7 +40,7 @@ def _chi_squared(tables: ContingencyTables) -> Tensor:
     return at_least(chi_squared, 0.0)
 
 
-@measure("association", range=FROM_ZERO, symmetric=True, source="pearson1900", linear_in="squares")
+@statistic(source="pearson1900")
 def chi_squared(tables: ContingencyTables) -> Tensor:
     """Pearson's statistic of independence, ``sum_ij (n_ij - r_i c_j / N)^2 / (r_i c_j / N)``.
 
@@ -145,16 +146,7 @@ def _tau(tables: ContingencyTables, wrong: Tensor, apart: Tensor) -> Tensor:
     return at_least(value, 0.0)
 
 
-@measure(
-    "association",
-    range=FROM_ZERO,
-    better="lower",
-    perfect=0.0,
-    symmetric=True,
-    source="arlot2019",
-    linear_in="squares",
-    combines="sum",
-)
+@statistic(better="lower", perfect=0.0, source="arlot2019", combines="sum")
 def frobenius_distance(tables: ContingencyTables) -> Tensor:
     """Squared distance of the projectors onto both partitions, ``R + C - 2 sum_ij n_ij^2 / (r_i c_j)``.
 

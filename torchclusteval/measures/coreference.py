@@ -41,6 +41,7 @@ __all__ += ["exact_cluster_precision", "exact_cluster_recall", "grouping_accurac
 __all__ += ["lea_recall", "merge_distance", "muc_f", "muc_precision", "muc_recall"]
 
 share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=True)
+distance = partial(measure, "coreference", range=FROM_ZERO, better="lower", perfect=0.0)
 
 
 @cached_on_tables
@@ -462,16 +463,7 @@ def splits_and_merges(tables: ContingencyTables) -> Tensor:
     return (2 * tables.n_cells + alone).double() - n_true(tables) - n_pred(tables)
 
 
-@measure(
-    "coreference",
-    range=FROM_ZERO,
-    better="lower",
-    perfect=0.0,
-    symmetric=True,
-    source="menestrina2010",
-    combines="sum",
-    sums=Sums(splits_and_merges),
-)
+@distance(symmetric=True, source="menestrina2010", combines="sum", sums=Sums(splits_and_merges))
 def merge_distance(tables: ContingencyTables) -> Tensor:
     """Splits and merges that turn clusters into classes at a cost of 1 each, ``2 #{n_ij > 0} - R - C``.
 

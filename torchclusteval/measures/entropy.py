@@ -100,9 +100,8 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for one class; nan without items.
     Example: 0.5409
     """
-    return ratio(
-        information.classes_given_clusters(tables), tables.n_classes.double().log(), tables, identical=0.0, maximum=1.0
-    )
+    most = tables.n_classes.double().log()
+    return ratio(information.classes_given_clusters(tables), most, tables, identical=0.0, maximum=1.0)
 
 
 @measure("entropy", range=FROM_ZERO, symmetric=True, source="shannon1948", linear_in="information")
@@ -300,10 +299,8 @@ def nvi(tables: ContingencyTables) -> Tensor:
     >>> round(tce.measures.nvi(tce.ContingencyTables([[2, 1], [0, 3]])).item(), 4)
     1.0
     """
-    fallback = information.of_clusters(tables)
-    return ratio(
-        information.variation(tables), information.of_classes(tables), tables, identical=0.0, otherwise=fallback
-    )
+    of_classes, of_clusters = information.of_classes(tables), information.of_clusters(tables)
+    return ratio(information.variation(tables), of_classes, tables, identical=0.0, otherwise=of_clusters)
 
 
 @distance(range=FROM_ZERO, swapped="nvi", source="reichart2009", linear_in="information")
@@ -314,20 +311,11 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
     Source: Reichart and Rappoport (2009), section 4.
     Example: 1.0890
     """
-    fallback = information.of_classes(tables)
-    return ratio(
-        information.variation(tables), information.of_clusters(tables), tables, identical=0.0, otherwise=fallback
-    )
+    of_classes, of_clusters = information.of_classes(tables), information.of_clusters(tables)
+    return ratio(information.variation(tables), of_clusters, tables, identical=0.0, otherwise=of_classes)
 
 
-@measure(
-    "entropy",
-    range=FROM_ZERO,
-    better="lower",
-    source="dom2001",
-    linear_in="information",
-    variants={"q0": {}, "q0_bits": {"base": 2.0}},
-)
+@distance(range=FROM_ZERO, perfect=None, source="dom2001", **_LINEAR, variants={"q0": {}, "q0_bits": {"base": 2.0}})
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Code length per item for the classes, given the clusters and each cluster's counts of the q classes.
 

@@ -92,10 +92,8 @@ def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
 
 def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
     """The items outside each part, summed over the parts, ``(*batch,)`` int64 or float64."""
-    outside = tables.n_items - parts[0]
-    for part in parts[1:]:
-        outside = outside + (tables.n_items - part)
-    return outside
+    first, *others = (tables.n_items - part for part in parts)
+    return sum(others, start=first)
 
 
 @share(swapped="inverse_purity", source="zhao2001", combines="mean", sums=Sums(majority_of_clusters, items))

@@ -19,7 +19,7 @@ from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import safe_divide, smaller, sqrt_or_zero, sum_reproducible
-from torchclusteval.measures.pairs import pair_counts, pair_index, pair_sums
+from torchclusteval.measures.pairs import corrected, linear, pair_counts, pair_index, pair_sums
 from torchclusteval.measures.record import ANY, FROM_ZERO, SIGNED, TO_ONE, UNIT, measure
 from torchclusteval.measures.sums import ratio, whole
 from torchclusteval.tables import ContingencyTables
@@ -31,19 +31,8 @@ __all__ += ["pair_negative_f", "pair_negative_predictive_value", "pair_specifici
 __all__ += ["pearson_unrooted", "peirce", "rogers_tanimoto", "rv_coefficient", "sokal_sneath_1", "sokal_sneath_2"]
 __all__ += ["sokal_sneath_3", "sokal_sneath_4", "southwood", "tversky"]
 
-linear = partial(pair_index, linear_in="pairs")
-corrected = partial(linear, chance_corrected=True)
-lerman_index = partial(
-    measure,
-    "pairs",
-    range=ANY,
-    better=None,
-    symmetric=True,
-    source="lerman1988",
-    chance_corrected=True,
-    integer_only=True,
-    linear_in="pairs",
-)
+whole_pairs = partial(measure, "pairs", chance_corrected=True, integer_only=True, linear_in="pairs")
+lerman_index = partial(whole_pairs, range=ANY, better=None, symmetric=True, source="lerman1988")
 
 
 @linear(range=UNIT, perfect=1.0, symmetric=True, source="albatineh2006")
@@ -126,13 +115,8 @@ def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
     Example: 0.6637
     """
     pairs = pair_sums(tables)
-    ss, dd = pairs.ss, pairs.dd
-    return (
-        ratio(ss, pairs.joined, tables)
-        + ratio(ss, pairs.wanted, tables)
-        + ratio(dd, pairs.separated, tables)
-        + ratio(dd, pairs.unwanted, tables)
-    ) / 4
+    together = ratio(pairs.ss, pairs.joined, tables) + ratio(pairs.ss, pairs.wanted, tables)
+    return (together + ratio(pairs.dd, pairs.separated, tables) + ratio(pairs.dd, pairs.unwanted, tables)) / 4
 
 
 @pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rogers1960")

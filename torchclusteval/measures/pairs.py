@@ -146,10 +146,13 @@ def squared_items(tables: ContingencyTables) -> Tensor:
 
 
 PAIRS = Sums((pair_counts, 4))
+PAIRS_BY_SQUARE = Sums((pair_counts, 4), squared_items)
 pair_index = partial(measure, "pairs", sums=PAIRS)  # a formula of the numbers of pairs
+linear = partial(pair_index, linear_in="pairs")
+corrected = partial(linear, chance_corrected=True)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rand1971", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="rand1971")
 def rand(tables: ContingencyTables) -> Tensor:
     """Share of the pairs treated alike by both sides, ``(SS + DD) / M``.
 
@@ -160,9 +163,7 @@ def rand(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.alike, pairs.every, tables)
 
 
-@pair_index(
-    range=(-0.5, 1.0), perfect=1.0, symmetric=True, source="hubert1985", chance_corrected=True, linear_in="pairs"
-)
+@corrected(range=(-0.5, 1.0), perfect=1.0, symmetric=True, source="hubert1985")
 def adjusted_rand(tables: ContingencyTables) -> Tensor:
     """Rand index corrected for chance.
 
@@ -189,7 +190,7 @@ def jaccard(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss, pairs.joined + pairs.ds, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="fowlkes1983", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="fowlkes1983")
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     """Geometric mean of pair precision and pair recall, ``SS / sqrt((SS + SD)(SS + DS))``.
 
@@ -204,21 +205,14 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss, sqrt_or_zero(radicand), tables, maximum=1.0)
 
 
-@measure(
-    "pairs",
+@linear(
     better="lower",
     perfect=0.0,
     symmetric=True,
-    linear_in="pairs",
     metric=True,
     variants={
-        "mirkin": {"range": FROM_ZERO, "source": "mirkin1996", "combines": "sum", "sums": PAIRS},
-        "mirkin_normalized": {
-            "normalized": True,
-            "range": UNIT,
-            "source": "meila2007",
-            "sums": Sums((pair_counts, 4), squared_items),
-        },
+        "mirkin": {"range": FROM_ZERO, "source": "mirkin1996", "combines": "sum"},
+        "mirkin_normalized": {"normalized": True, "range": UNIT, "source": "meila2007", "sums": PAIRS_BY_SQUARE},
     },
 )
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -238,11 +232,8 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     return ratio(different, scale, tables, identical=0.0)
 
 
-@measure(
-    "pairs",
+@linear(
     symmetric=True,
-    linear_in="pairs",
-    sums=PAIRS,
     variants={
         "hubert_gamma": {"range": UNIT, "source": "jain1988"},
         "hubert_gamma_normalized": {
@@ -287,7 +278,7 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
     return sqrt_or_zero(share)
 
 
-@pair_index(range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983")
 def pair_precision(tables: ContingencyTables) -> Tensor:
     """Share of pairs of one class among the pairs joined by the prediction, ``SS / (SS + SD)``.
 
@@ -299,7 +290,7 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss, pairs.joined, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983")
 def pair_recall(tables: ContingencyTables) -> Tensor:
     """Share of pairs joined by the prediction among the pairs of one class, ``SS / (SS + DS)``.
 
@@ -310,7 +301,7 @@ def pair_recall(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss, pairs.wanted, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979")
 def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of pair precision and pair recall.
 

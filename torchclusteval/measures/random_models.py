@@ -5,7 +5,7 @@ number of groups (``"num"``). Two-sided: both sides are random; one-sided: the c
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -26,6 +26,8 @@ __all__ = ["adjusted_rand_of_model", "ami_of_model", "mari", "mari_raw"]
 
 MODELS = ("num", "all")
 AVERAGES = ("min", "geometric", "arithmetic", "max")
+
+of_model = partial(measure, range=TO_ONE, source="gates2017", integer_only=True, on_host=True)
 
 
 def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Tensor | None) -> Tensor:
@@ -51,13 +53,9 @@ def _joined_by_all(tables: ContingencyTables) -> Tensor:
     return _by_table(tables, joined_share, None)
 
 
-@measure(
+@of_model(
     "pairs",
-    range=TO_ONE,
     perfect=1.0,
-    source="gates2017",
-    integer_only=True,
-    on_host=True,
     linear_in="pairs",
     variants={
         "adjusted_rand_num": {"model": "num", "symmetric": True},
@@ -133,12 +131,8 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
     return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
 
 
-@measure(
+@of_model(
     "entropy",
-    range=TO_ONE,
-    source="gates2017",
-    integer_only=True,
-    on_host=True,
     linear_in="information",
     variants={
         "ami_num": {"model": "num", "symmetric": True},

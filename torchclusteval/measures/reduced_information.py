@@ -35,6 +35,7 @@ __all__ = ["adjusted_information", "microcanonical_mutual_information", "reduced
 __all__ += ["reduced_mutual_information_flat"]
 
 _SHARE: dict[str, Any] = {"range": TO_ONE, "perfect": 1.0}
+hosted = partial(measure, "entropy", integer_only=True, on_host=True)
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -94,11 +95,8 @@ def _above_chance(tables: ContingencyTables, own: Tensor, sizes: Tensor, groups:
     return (own - expected_mutual_information(sizes, sizes)).masked_fill(constant, 0.0)
 
 
-@measure(
-    "entropy",
+@hosted(
     chance_corrected=True,
-    integer_only=True,
-    on_host=True,
     linear_in="information",
     batch_terms=(information.expected,),
     variants={
@@ -274,11 +272,8 @@ def _estimate(rows: Array, columns: Array) -> Array:
     return np.asarray(value)
 
 
-@measure(
-    "entropy",
+@hosted(
     source="newman2020",
-    integer_only=True,
-    on_host=True,
     variants={
         "reduced_mutual_information_flat": {"range": ANY, "symmetric": True},
         "reduced_flat_nmi_asymmetric": {"norm": "asymmetric", **_SHARE},
@@ -465,11 +460,8 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 
-@measure(
-    "entropy",
+@hosted(
     source="jerdee2024",
-    integer_only=True,
-    on_host=True,
     variants={
         "reduced_mutual_information": {"range": ANY},
         "reduced_nmi_asymmetric": {"norm": "asymmetric", **_SHARE},

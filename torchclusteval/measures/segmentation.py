@@ -41,6 +41,7 @@ __all__ += ["vi_split"]
 
 share = partial(measure, "segmentation", range=UNIT, perfect=1.0, zero_division=True)
 distance = partial(measure, "segmentation", better="lower", perfect=0.0, zero_division=True)
+cost = partial(distance, range=FROM_ZERO, source="nunez2013", combines="mean")
 
 
 def _slack(tables: ContingencyTables) -> float:
@@ -86,15 +87,7 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
     return ss if tables.is_integer else tables._as_of_items(ss, ss, "pair measures"), sd, ds, dd
 
 
-@measure(
-    "segmentation",
-    range=(-0.5, 1.0),
-    perfect=1.0,
-    source="greff2019",
-    chance_corrected=True,
-    sums=Sums((foreground_pairs, 4), true_items),
-    zero_division=True,
-)
+@share(range=(-0.5, 1.0), source="greff2019", chance_corrected=True, sums=Sums((foreground_pairs, 4), true_items))
 def foreground_ari(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Adjusted Rand index of the items of true objects (FG-ARI).
 
@@ -147,11 +140,8 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
     Degenerate: 0/0 without objects of a side; nan without items.
     Example: 0.6000
     """
-    of_classes, of_clusters = best_dices(tables)
-    return smaller(
-        one_sided_ratio(of_classes, n_true(tables), tables, zero_division),
-        one_sided_ratio(of_clusters, n_pred(tables), tables, zero_division),
-    )
+    sides = zip(best_dices(tables), (n_true(tables), n_pred(tables)), strict=True)
+    return smaller(*(one_sided_ratio(*side, tables, zero_division) for side in sides))
 
 
 # --- matched objects ----------------------------------------------------------------------------------------
@@ -369,13 +359,7 @@ def _item_mean(nats: Tensor, tables: ContingencyTables, base: float, zero_divisi
     return (nats / n.masked_fill(without, 1.0) / math.log(base)).masked_fill(without, value)
 
 
-@distance(
-    range=FROM_ZERO,
-    source="nunez2013",
-    combines="mean",
-    sums=Sums(split_nats, items),
-    variants={"vi_split_bits": {"base": 2.0, "swapped": "vi_merge_bits"}},
-)
+@cost(sums=Sums(split_nats, items), variants={"vi_split_bits": {"base": 2.0, "swapped": "vi_merge_bits"}})
 def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
     """Entropy of predicted objects given the true ones, H(pred | true): the cost of splits.
 
@@ -393,13 +377,7 @@ def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float 
     return _item_mean(split_nats(tables), tables, base, zero_division)
 
 
-@distance(
-    range=FROM_ZERO,
-    source="nunez2013",
-    combines="mean",
-    sums=Sums(merge_nats, items),
-    variants={"vi_merge_bits": {"base": 2.0, "swapped": "vi_split_bits"}},
-)
+@cost(sums=Sums(merge_nats, items), variants={"vi_merge_bits": {"base": 2.0, "swapped": "vi_split_bits"}})
 def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
     """Entropy of true objects given the predicted ones, H(true | pred): the cost of merges; as :func:`vi_split`.
 

@@ -108,10 +108,7 @@ class Grid:
 
 @on_one_thread
 def grid_tables(
-    grid: Grid | None = None,
-    reading: Reading | str = "closest",
-    *,
-    device: torch.device | str = "cpu",
+    grid: Grid | None = None, reading: Reading | str = "closest", *, device: torch.device | str = "cpu"
 ) -> ContingencyTables:
     """The tables of a grid.
 

@@ -18,31 +18,24 @@ from torchclusteval.common.formatting import brief, format_number
 from torchclusteval.common.numerics import DECIMALS, sum_reproducible
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.output import write_text
-from torchclusteval.common.results import ByName, Printed, Shown
+from torchclusteval.common.results import Printed, Shown
 from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.shapes import in_order_of
 from torchclusteval.labels.sources import is_missing
 from torchclusteval.labels.vocabulary import Vocabulary
-from torchclusteval.measures.aliases import ByCanonicalName, canonical
+from torchclusteval.measures.aliases import ByCanonicalName, ByMeasure, canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.partitions import same_partitions
 
 _MAX_ROWS = 60  # in print
 _FEW = 0.5  # share of items, below which there is a note
-_BY_CLASS = {
-    "completeness",
-    "inverse_purity",
-    "class_entropy",
-    "class_projection_distance",
-    "nvi_split",
-    "ami_clusters",
-}
-_BY_CLASS |= {"pair_recall", "bcubed_recall", "adjusted_wallace_recall"}
+_BY_CLASS = {"completeness", "inverse_purity", "class_entropy", "class_projection_distance", "nvi_split"}
+_BY_CLASS |= {"ami_clusters", "pair_recall", "bcubed_recall", "adjusted_wallace_recall"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(Printed, ByName[Tensor]):
+class Scores(Printed, ByMeasure[Tensor]):
     """Scores of a batch of clusterings: a mapping of canonical names to ``(*batch,)`` float64 tensors.
 
     Aliases (``ari``, ``nmi``, ``ami``, ``vi`` ...) work as keys.
@@ -82,9 +75,6 @@ class Scores(Printed, ByName[Tensor]):
     def coverage(self) -> Tensor:
         """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
         return self.n_items / self.n_items.double() if self.share_scored is None else self.share_scored
-
-    def _key(self, name: str) -> str:
-        return canonical(name)
 
     def macro(self, weights: str | None = None) -> "Scores":
         """The mean of each measure over groups of items, the last batch dimension; groups with nan are left out.
@@ -419,7 +409,7 @@ def _describe(values: np.ndarray) -> dict[str, float]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary(Printed, ByName[Mapping[str, float]]):
+class Summary(Printed, ByMeasure[Mapping[str, float]]):
     """Name of a measure -> ``mean``, ``sd``, ``min``, ``q25``, ``median``, ``q75``, ``max`` over the batch.
 
     >>> scores = tce.evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 0, 1]], "purity")
@@ -430,9 +420,6 @@ class Summary(Printed, ByName[Mapping[str, float]]):
     _field = "rows"
 
     rows: Mapping[str, Mapping[str, float]]
-
-    def _key(self, name: str) -> str:
-        return canonical(name)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         return {name: dict(row) for name, row in self.rows.items()}
