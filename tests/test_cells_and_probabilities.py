@@ -80,6 +80,8 @@ def test_masses_of_listed_cells() -> None:
     assert tables.to_dense().counts.tolist() == [[0.5, 0], [0, 2.25]]
     assert ContingencyTables.from_cells([0, 1], [0, 1], counts=[2.0, 3.0]).is_integer
     assert not ContingencyTables.from_cells([0, 1], [0, 1], counts=[2, 3], weights=True).is_integer
+    with pytest.raises(ValueError, match=r"^weights: expected True or False \(pass the numbers as counts=\); got list"):
+        ContingencyTables.from_cells([0, 1], [0, 1], weights=[0.2, 0.5])  # type: ignore[arg-type]
 
 
 TRUE = torch.nn.functional.one_hot(torch.tensor([0, 0, 1, 1])).double()
@@ -146,8 +148,3 @@ def test_tables_with_a_nan_can_be_matched() -> None:
     tables = ContingencyTables.from_probabilities(true, nan, validate=False)
     for given in (tables, tables.to_sparse()):
         assert tce.match(given).cluster_of_class.shape == (2,)
-
-
-def test_weights_of_listed_cells_are_counts() -> None:
-    with pytest.raises(ValueError, match=r"^weights: expected True or False \(pass the numbers as counts=\); got list"):
-        ContingencyTables.from_cells([0, 1], [0, 1], weights=[0.2, 0.5])  # type: ignore[arg-type]

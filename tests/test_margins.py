@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas
+import pyarrow as arrow
 import pytest
 import torch
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 import torchclusteval as tce
 from tests.support.strategies import sides_of_groups
 from tests.support.streams import KINDS, cells_by_label, margins_by_label
+from tests.support.values import listed
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
@@ -64,10 +67,6 @@ def expected(
     return {name: {k: v for k, v in x.items() if v} for name, x in found.items()} | {"considered": considered}
 
 
-def listed(x: Any) -> Any:
-    return x.tolist() if hasattr(x, "tolist") else x
-
-
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40)
@@ -82,7 +81,7 @@ def test_labels_against_counting_item_by_item(kind: str, layout: str, data: st.D
     amounts = None if weights is None else [(i % 3 + 1) * (1 if weights == "integers" else 1.25) for i in range(n)]
     number = {name: data.draw(st.none() | st.integers(0, 6)) for name in ("absent_true", "absent_pred", "ignored")}
     to = KINDS[kind]
-    label = {name: None if i is None else listed(to(torch.tensor([i])))[0] for name, i in number.items()}
+    label = {name: None if i is None else np.asarray(to(torch.tensor([i]))).tolist()[0] for name, i in number.items()}
     if label["ignored"] is not None and label["ignored"] == label["absent_true"]:
         label["ignored"] = None
     options: dict[str, Any] = {} if keep is None else {"mask": torch.tensor(keep, dtype=torch.bool)}
@@ -94,8 +93,8 @@ def test_labels_against_counting_item_by_item(kind: str, layout: str, data: st.D
     given_options = {**options, **absent, "ignore_index": label["ignored"], "item_dims": 1, "layout": layout}
     tables = ContingencyTables.from_labels(to(true), to(pred), **given_options)
     found = expected(
-        listed(to(true)),
-        listed(to(pred)),
+        np.asarray(to(true)).tolist(),
+        np.asarray(to(pred)).tolist(),
         (label["absent_true"], label["absent_pred"]),
         keep=keep,
         ignored=label["ignored"],
@@ -166,7 +165,6 @@ def test_labels_that_no_type_holds() -> None:
 
 
 def test_booleans_text_and_frames() -> None:
-    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     tables = ContingencyTables.from_labels([True, False, True], [1, 1, 0], absent_true=False, absent_pred=0)
     assert (listed(tables.classes), listed(tables.clusters), tables.counts.tolist()) == ([True], [1], [[1]])
     assert (tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()) == ([1], [1])

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from torchclusteval.cli import main
 from torchclusteval.cli.reading import arrow_table, csv_table, sources
-
-pa = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
 
 TABLE = {"class": [0, 1] * 300_000, "run": [0, 1, 1] * 200_000}
 

@@ -28,21 +28,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (["scor", "labels.csv"], "(did you mean score?) (see torchclusteval --help)"),
-        (["score", "labels.csv", "--truht", "class"], "(did you mean --truth or"),
-        (["score", "labels.csv", "--truht=class"], "(see torchclusteval score --help)"),
-        (["--verison"], "(did you mean --version?) (see torchclusteval --help)"),
-        (["study", "kishda"], "(did you mean kishida?)"),
-        (["measures", "ari", "nmi"], "unrecognized arguments: nmi (see torchclusteval measures --help)"),
-    ],
-)
-def test_the_closest_word_is_named(words: list[str], hint: str, error: Any) -> None:
-    assert hint in error(*words)
-
-
-@pytest.mark.parametrize(
     ("command", "flag", "value"),
     [
         ("score", "--truth", "class"),
@@ -272,6 +257,12 @@ _REPLACE = ["score", "cells.csv", "--truth", "class", "--overwrite", "--output"]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["scor", "labels.csv"], "(did you mean score?) (see torchclusteval --help)"),
+        (["score", "labels.csv", "--truht", "class"], "(did you mean --truth or"),
+        (["score", "labels.csv", "--truht=class"], "(see torchclusteval score --help)"),
+        (["--verison"], "(did you mean --version?) (see torchclusteval --help)"),
+        (["study", "kishda"], "(did you mean kishida?)"),
+        (["measures", "ari", "nmi"], "unrecognized arguments: nmi (see torchclusteval measures --help)"),
         (
             ["score", "cells.csv", "runs.csv"],
             "cells.csv: expected one column, the truth; got 2: 'id', 'class' (--truth COLUMN",

@@ -499,15 +499,10 @@ OTHERS = {
 }
 
 
-def _written(path: Path, text: str) -> str:
-    path.write_text(text)
-    return str(path)
-
-
 @pytest.mark.parametrize("name", OTHERS)
 def test_files_of_other_formats(tmp_path: Path, error: Any, name: str) -> None:
     text, known = OTHERS[name]
-    path = _written(tmp_path / name, text)
+    path = save(tmp_path, name, text)
     for command in ("score", "score-coreference", "compare", "score-overlapping"):
         assert re.search(f"{name}: expected .*; got an? .*{known}", error(command, path, path))
     with pytest.raises(ValueError, match=f"expected a coreference file of CoNLL 2012; got an? .*{known}"):
@@ -521,7 +516,7 @@ def test_tables_are_no_other_format() -> None:
 
 
 def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> None:
-    files = [_written(tmp_path / name, COREFERENCE) for name in ("TC-A.key", "TC-A-1.response", "no_suffix")]
+    files = [save(tmp_path, name, COREFERENCE) for name in ("TC-A.key", "TC-A-1.response", "no_suffix")]
     assert "score-coreference KEY" in error("score", *files[:2])
     assert "score-coreference KEY" in error("score", files[2], files[2])
     assert "all documents" in run("score-coreference", *files[:2]).out
@@ -530,7 +525,7 @@ def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> No
 def test_leading_zeros_are_noted(tmp_path: Path, run: Any) -> None:
     for cells in ('"007" "7"', "007 7", "07 007", "3 3.0", "007 8"):
         rows = "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells.split() * 2))
-        done = run("score", _written(tmp_path / "ids.csv", f"truth,a\n{rows}"), "--truth", "truth", "--measures", "ari")
+        done = run("score", save(tmp_path, "ids.csv", f"truth,a\n{rows}"), "--truth", "truth", "--measures", "ari")
         noted = "are one label" in done.err
         assert noted == (cells in ('"007" "7"', "007 7", "07 007")), cells
 

@@ -7,8 +7,6 @@ import pytest
 
 from torchclusteval.common import progress
 
-pytest.importorskip("tqdm")
-
 
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("shown", [True, False, None])

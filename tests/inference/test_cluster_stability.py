@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import torch
 
@@ -207,7 +208,6 @@ def test_transitions() -> None:
 
 
 def test_items_are_those_of_the_index() -> None:
-    pandas = pytest.importorskip("pandas")
     ordered, turned = pandas.Series([0, 0, 1]), pandas.Series([1, 0, 0], index=[2, 1, 0])
     for call in (
         lambda: tce.cluster_stability(ordered, {"run": turned}),

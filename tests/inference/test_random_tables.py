@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from scipy import special, stats
 
 from torchclusteval import ContingencyTables
 from torchclusteval.inference import draws, sampling
@@ -22,7 +23,6 @@ from torchclusteval.inference import draws, sampling
 pytestmark = pytest.mark.slow
 
 CHANCE = 1e-5
-special, stats = (pytest.importorskip(name) for name in ("scipy.special", "scipy.stats"))
 
 
 def check_frequencies(seen: Counter[Any], law: dict[Any, float], draws: int) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import pandas
 import pytest
 import torch
 
@@ -113,7 +114,6 @@ def test_bad_weights(weights: Any, message: str) -> None:
 
 
 def test_weights_go_by_the_labels_of_a_series() -> None:
-    pandas = pytest.importorskip("pandas")
     tables = tce.ContingencyTables.from_labels(list("aabbb"), list("xxyzx"))
     expected = tce.estimate_from_sample(tables, {"a": 2.0, "b": 1.0}).to_dict()
     assert tce.estimate_from_sample(tables, pandas.Series([1.0, 2.0], index=["b", "a"])).to_dict() == expected

@@ -36,10 +36,7 @@ from torchclusteval.common import kernels
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.blocks import pair_rows
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")]
 ERROR = 1e-13  # relative to the sum of absolute terms
 ARCHITECTURES = (80, 90, 100)
 

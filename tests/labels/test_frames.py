@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow as arrow
 import pytest
 import torch
 
@@ -14,9 +16,6 @@ from tests.support.values import listed
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 pytestmark = pytest.mark.slow
-
-arrow = pytest.importorskip("pyarrow")
-polars = pytest.importorskip("polars")
 
 TRUE = ["x", "x", "y", "y", "z", "z"]
 RUNS: dict[str, list[Any]] = {

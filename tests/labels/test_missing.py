@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as arrow
 import pytest
 import torch
 
 import torchclusteval as tce
 from tests.support.values import listed
 from torchclusteval import ContingencyTables
-
-arrow = pytest.importorskip("pyarrow")
 
 
 @pytest.mark.parametrize("noise", ["ignore", "cluster", "singletons"])

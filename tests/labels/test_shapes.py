@@ -119,18 +119,14 @@ def test_both_sides_turned() -> None:
         tce.evaluate(draw(50) + 5, draw(50, 3, 4) + 5)
 
 
-def given(name: str, value: Any) -> Any:
-    return {name: value}
-
-
 @pytest.mark.parametrize("name", ["mask", "weights"])
 def test_the_argument_of_a_wrong_length_is_blamed(name: str) -> None:
-    wrong = torch.ones(10, dtype=torch.bool if name == "mask" else torch.int64)
+    wrong: Any = torch.ones(10, dtype=torch.bool if name == "mask" else torch.int64)
     with pytest.raises(ValueError, match=f"^{name}: expected one number of items everywhere.*{name} 10"):
-        tce.evaluate(draw(50), draw(50), **given(name, wrong))
-    turned = wrong[:5].expand(50, 5)
+        tce.evaluate(draw(50), draw(50), **{name: wrong})
+    turned: Any = wrong[:5].expand(50, 5)
     with pytest.raises(ValueError, match=rf"{name}\.T"):
-        tce.evaluate(draw(50), draw(5, 50), **given(name, turned))
+        tce.evaluate(draw(50), draw(5, 50), **{name: turned})
 
 
 def test_a_column_vector_is_no_set_of_clusterings_to_compare() -> None:

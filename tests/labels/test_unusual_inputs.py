@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow as arrow
 import pytest
 import torch
 
 import torchclusteval as tce
 from tests.support.values import listed
 from torchclusteval import ContingencyTables
-
-arrow = pytest.importorskip("pyarrow")
-polars = pytest.importorskip("polars")
 
 TRUE = [0, 0, 1, 1]
 BIG = 2**64 - 1

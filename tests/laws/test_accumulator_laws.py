@@ -62,12 +62,7 @@ class Stream:
         floats = self.weights == "floats"
         # With both sizes labels outside the codes are excluded, not refused.
         return ContingencyAccumulator(
-            num_classes,
-            num_clusters,
-            batch_shape=shape,
-            weights=floats,
-            validate=self.sizes != "both",
-            **self.options,
+            num_classes, num_clusters, batch_shape=shape, weights=floats, validate=self.sizes != "both", **self.options
         )
 
     def arguments(self, items: list[Item]) -> dict[str, Any]:

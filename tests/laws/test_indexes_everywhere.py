@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import torch
 
 import torchclusteval as tce
 from torchclusteval import ContingencyTables, Memberships
 
-pandas = pytest.importorskip("pandas")
 ORDER, TURNED = list("abcd"), list("acbd")
 SHARES = pandas.DataFrame([[1.0, 0], [1, 0], [0, 1], [0, 1]], index=ORDER)
 ONES = SHARES.astype(int)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow as arrow
 import pytest
 import torch
 
@@ -18,9 +20,6 @@ import torchclusteval as tce
 from torchclusteval import ContingencyTables, sklearn
 from torchclusteval import torchmetrics as metrics
 from torchclusteval.cli import main
-
-arrow = pytest.importorskip("pyarrow")
-polars = pytest.importorskip("polars")
 
 TRUE, PRED = [0, 0, 1, 1, 2, 2], [5, 5, 7, 7, 7, 5]
 

@@ -184,36 +184,26 @@ def test_paths_of_four_steps_are_a_hierarchy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("matrix", "message"),
+    ("matrix", "heights", "message"),
     [
-        ([[0, 1, 1]], r"Z: expected a linkage matrix, \(n - 1, 4\) with n of at least 2; got shape \(1, 3\)"),
-        ([[0, 1, NAN, 2]], r"a height of at least 0 in each row; got .* in row 0"),
-        ([[0, 1, -1, 2]], "in row 0"),
-        ([[0, 0.5, 1, 2]], "in row 0"),
-        ([[0, 1, 1, 2], [2, 4, 1, 3]], "in row 1"),
-        ([[0, -1, 1, 2]], "in row 0"),
-        ([[0, 0, 1, 2]], "expected each cluster merged once; got 0 again"),
-        ([[0, 1, 1, 2], [0, 2, 1, 3]], "expected each cluster merged once; got 0 again"),
+        ([[0, 1, 1]], [1], r"Z: expected a linkage matrix, \(n - 1, 4\) with n of at least 2; got shape \(1, 3\)"),
+        ([[0, 1, NAN, 2]], [1], r"a height of at least 0 in each row; got .* in row 0"),
+        ([[0, 1, -1, 2]], [1], "in row 0"),
+        ([[0, 0.5, 1, 2]], [1], "in row 0"),
+        ([[0, 1, 1, 2], [2, 4, 1, 3]], [1], "in row 1"),
+        ([[0, -1, 1, 2]], [1], "in row 0"),
+        ([[0, 0, 1, 2]], [1], "expected each cluster merged once; got 0 again"),
+        ([[0, 1, 1, 2], [0, 2, 1, 3]], [1], "expected each cluster merged once; got 0 again"),
+        (GOOD, [], r"heights: .*expected one or more different numbers; got \[\]"),
+        (GOOD, [1, 1.0], r"heights: .*different numbers; got \[1, 1.0\]"),
+        (GOOD, [NAN], "heights: .*got nan"),
+        (GOOD, "1", "heights: .*got '1'"),
+        (GOOD, None, "heights: .*got None"),
     ],
 )
-def test_bad_linkage_is_refused(matrix: Any, message: str) -> None:
+def test_bad_linkage_and_heights_are_refused(matrix: Any, heights: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Memberships.from_linkage(matrix, heights=[1])
-
-
-@pytest.mark.parametrize(
-    ("heights", "message"),
-    [
-        ([], r"expected one or more different numbers; got \[\]"),
-        ([1, 1.0], r"different numbers; got \[1, 1.0\]"),
-        ([NAN], "got nan"),
-        ("1", "got '1'"),
-        (None, "got None"),
-    ],
-)
-def test_bad_heights_are_refused(heights: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"heights: .*{message}"):
-        Memberships.from_linkage(GOOD, heights=heights)
+        Memberships.from_linkage(matrix, heights=heights)
 
 
 def test_a_single_label_is_one_group() -> None:

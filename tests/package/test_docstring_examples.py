@@ -4,7 +4,6 @@ import doctest
 import importlib
 import inspect
 import re
-from types import ModuleType
 
 import pytest
 import torch
@@ -16,18 +15,11 @@ NAMES = ["", "measures", "inference", "overlap", "streaming", "meta", "studies",
 TEMPLATE = re.compile(r'_EXAMPLE = """[^"]*"""')  # of examples that only differ in a name and a value
 EVERY = {path: TEMPLATE.sub("", path.read_text()) for path in sorted((ROOT / "torchclusteval").rglob("*.py"))}
 FILES = [path for path, text in EVERY.items() if re.search(">>> |, example=", text) and path.stem != "__main__"]
-OPTIONAL = {"torchclusteval/torchmetrics": "torchmetrics", "torchclusteval/plots": "scipy"}
-
-
-def module_of(name: str) -> ModuleType:
-    if name == "torchmetrics":
-        pytest.importorskip("torchmetrics")
-    return importlib.import_module(f"torchclusteval.{name}".rstrip("."))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_public_callable_has_an_example(name: str) -> None:
-    module = module_of(name)
+    module = importlib.import_module(f"torchclusteval.{name}".rstrip("."))
     public = {x: getattr(module, x) for x in module.__all__}
     lacking = [x for x, value in public.items() if callable(value) and ">>> " not in (inspect.getdoc(value) or "")]
     assert lacking == []
@@ -35,9 +27,6 @@ def test_every_public_callable_has_an_example(name: str) -> None:
 
 @pytest.mark.parametrize("file", [str(path.relative_to(ROOT)) for path in FILES])
 def test_examples_print_what_stands_there(file: str) -> None:
-    for start, package in OPTIONAL.items():
-        if file.startswith(start):
-            pytest.importorskip(package)
     module = importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     finder, names = doctest.DocTestFinder(exclude_empty=True), {"tce": tce, "torch": torch}
     found = finder.find(module, module.__name__, extraglobs=names)

@@ -220,12 +220,7 @@ SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
         "streaming",
         figures_of_streaming,
     ),
-    (
-        "../README.md",
-        "`evaluate` took # to # ms for the adjusted Rand index alone",
-        "compare",
-        times_of_one_index,
-    ),
+    ("../README.md", "`evaluate` took # to # ms for the adjusted Rand index alone", "compare", times_of_one_index),
 ]
 
 

@@ -184,12 +184,10 @@ def test_the_loss_compiles_into_one_graph() -> None:
     for function, x in zip((names["nmi_loss"], compiled), logits, strict=True):
         function(names["truth"], x).backward()
     torch.testing.assert_close(logits[1].grad, logits[0].grad, rtol=1e-5, atol=1e-9)
-    assert logits[0].grad is not None
     assert logits[0].grad.abs().max() > 0
 
 
 def test_the_metric_counts_every_item() -> None:
-    pytest.importorskip("torchmetrics")
     names = run("metric")
     assert int(names["metric"].tables().n_items) == 1797
     assert set(names["metric"].compute()) == {"adjusted_rand", "nmi_arithmetic", "bcubed_f"}

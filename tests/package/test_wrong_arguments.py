@@ -13,8 +13,6 @@ import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
 from torchclusteval import sklearn
 
-pytest.importorskip("scipy", reason="linkage matrices")
-
 MEMBERS = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
 TREE = [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.0, 2.0], [4.0, 5.0, 3.0, 4.0]]
 

@@ -13,9 +13,8 @@ import torch
 import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
 from torchclusteval import meta
+from torchclusteval import torchmetrics as metrics
 from torchclusteval.reports import Report
-
-metrics = pytest.importorskip("torchclusteval.torchmetrics")
 
 CODES = torch.tensor(L)
 

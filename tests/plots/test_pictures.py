@@ -8,18 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
-import torchclusteval as tce
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("scipy")
-
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
+import torchclusteval as tce
 from torchclusteval import plots as plots_module
 
 plots: Any = plots_module

@@ -272,14 +272,12 @@ def test_intervals_and_p_values_over_groups_by_enumeration() -> None:
     ids, true, pred = grouped(7, 3)
     found = tce.report(true, pred, by=ids, measures=["ari"], n_resamples=300).evidence
     values = tce.evaluate(true, pred, ["ari"], by=ids)["ari"]
-    assert found.intervals is not None
     subsets = [[i for i in range(7) if n >> i & 1] for n in range(1, 128)]
     means = torch.stack([values[:, some].mean(1) for some in subsets]).sort(0).values
     record = found.intervals["ari"]
     for place, number in enumerate(found.order):  # 2 * 3 / 128 is below .05, 2 * 4 / 128 is not
         torch.testing.assert_close(record.low[place], means[2, number])
         torch.testing.assert_close(record.high[place], means[-3, number])
-    assert found.differences is not None
     away = values[found.order[0]] - values[found.order[1:]]
     signs = torch.tensor(list(itertools.product([1.0, -1.0], repeat=7)), dtype=torch.float64)
     expected = ((signs @ away.mT).abs() >= away.sum(1).abs() - 1e-9).double().mean(0)
@@ -381,7 +379,6 @@ def test_agreement_is_that_within_groups() -> None:
     ids = torch.arange(12).repeat_interleave(10)
     true, pred = torch.randint(3, (120,), generator=generator), torch.randint(3, (4, 120), generator=generator)
     found = tce.report(true, pred, by=ids, measures=["ari"], n_resamples=100).evidence
-    assert found.agreement is not None
     order = found.order
     expected = torch.stack([tce.pairwise(pred[order][:, ids == i], ["ari"])["ari"] for i in range(12)]).nanmean(0)
     torch.testing.assert_close(found.agreement["ari"], expected)
@@ -396,7 +393,6 @@ def test_few_groups_tell_nothing_apart() -> None:
         found = tce.report(
             true[: 4 * count], [row[: 4 * count] for row in pred], by=ids, measures=["ari"], n_resamples=300
         )
-        assert found.evidence.differences is not None
         assert found.evidence.differences["ari"].p_value.tolist() == [least]
         html = found._repr_html_()
         assert "beyond chance" not in html
@@ -417,7 +413,6 @@ def test_enough_groups_for_one_comparison_are_too_few_for_many() -> None:
     halves = [[*[0, 1, 0, 1] * 6, 2 * i, 1, 0, 1] for i in range(4)]  # each another partition of the last group
     for others, floor in ((3, 3 / 64), (4, 4 / 64)):
         found = tce.report(true, [true, *halves[:others]], by=ids, measures=["rand"], n_resamples=300)
-        assert found.evidence.differences is not None
         settings = found.evidence.differences.settings
         assert (settings["comparisons"], settings["smallest_p_adjusted"]) in ((others, floor), (2, 2 / 64))
         assert "≤" not in page_of(found).text  # all subsets are tried
@@ -512,7 +507,6 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
     assert "Intervals are of the best 200 of 2667." in page.text
     assert {row[0] for row in page.rows if len(row) == 5} >= {str(rank + 1) for rank in range(2667)}
     assert "The 60 best clusterings with each other" in page.text
-    assert found.evidence.agreement is not None
     assert len(found.evidence.agreement["ari"]) == 60
     assert len(found.html) < 3_000_000
     assert "agreement of 60 clusterings by adjusted_rand" in page.pictures

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
+from tests.support.values import listed
 from torchclusteval import ContingencyTables, GroupScores
 
 U = 2**64 - 1
@@ -39,9 +40,7 @@ def test_all_ways_to_read_a_match_give_its_label(kind: str, layout: str) -> None
         assert frame["size"].dtype == np.int64
         assert groups["size"].dtype == torch.int64
         assert groups.to_dict()["size"] == [list(true).count(x) for x in sorted(set(true))]
-        other = groups.match_labels
-        assert other is not None
-        assert [other.tolist()[i] for i in groups.match_positions.tolist()] == expected
+        assert [listed(groups.match_labels)[i] for i in groups.match_positions.tolist()] == expected
 
 
 def printed(groups: GroupScores) -> list[str]:

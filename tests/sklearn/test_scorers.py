@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import cluster
+from sklearn import model_selection as selection
 
 import torchclusteval as tce
 from torchclusteval.sklearn import scorer
-
-cluster = pytest.importorskip("sklearn.cluster")
-selection = pytest.importorskip("sklearn.model_selection")
 
 KMEANS = cluster.KMeans(3, n_init=2, random_state=0)
 

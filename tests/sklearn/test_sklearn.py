@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 import sklearn
 import torch
+from scipy import sparse
+from sklearn.metrics import cluster as theirs
 
 import torchclusteval.sklearn as ours
 
 pytestmark = pytest.mark.slow
 
-theirs = pytest.importorskip("sklearn.metrics.cluster")
-sparse = pytest.importorskip("scipy.sparse")
 
 # Signatures and messages are those of this release; values are those of every release.
 RELEASE = (1, 9)

@@ -5,16 +5,15 @@ The processes run every scenario once and leave what they found in files; the te
 
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
 import torchclusteval as tce
+from tests.support.processes import of_ranks
 from tests.support.streams import KINDS, batch, cells_by_label, margins_by_label
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import all_gather_ragged
@@ -172,25 +171,19 @@ def streamed(rank: int) -> dict[str, Any]:
     return {"runs": scores.clusterings, "sum": scores["purity"].tolist(), "own": own["purity"].tolist()}
 
 
-def run(rank: int, ranks: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
+def run(rank: int, ranks: int) -> dict[Any, Any]:
     every = itertools.product(CASES, empty_ranks(ranks).values())
     found: dict[Any, Any] = {(case, empty): steps(case, shares(ranks, empty)[rank]) for case, empty in every}
     found["refused"] = refused(rank)
     found["mismatches"], found["streamed"] = mismatches(rank), streamed(rank)
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)
     found["rows"] = [part.tolist() for part in all_gather_ragged(rows)]
-    torch.save(found, Path(folder) / f"{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return found
 
 
 @pytest.fixture(scope="module", params=[2, 3], ids=["2 ranks", "3 ranks"])
 def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Any]]:
-    folder = tmp_path_factory.mktemp("ranks")
-    mp.spawn(run, args=(request.param, str(folder)), nprocs=request.param)  # type: ignore[attr-defined]
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(request.param)]
+    return of_ranks(run, request.param, tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.mark.parametrize("empty", ["none", "first", "last"])

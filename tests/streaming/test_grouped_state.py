@@ -80,8 +80,6 @@ def test_kinds_of_labels_and_ids(kind: str) -> None:
     found, expected = accumulated({}, kind).tables(), at_once({}, kind)
     assert_same(found, expected)
     for ours, theirs in ((found.classes, expected.classes), (found.clusters, expected.clusters)):
-        assert ours is not None
-        assert theirs is not None
         assert ours.shape == theirs.shape
 
 

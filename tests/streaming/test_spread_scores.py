@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
 import torchclusteval as tce
 from tests.support.pages import DOCS, blocks
-from tests.support.processes import finish, start_group
+from tests.support.processes import finish, of_ranks, start_group
 
 N = 3000
 EVERY = ["all", "coreference", "segmentation", "tracking"]
@@ -106,9 +105,7 @@ def _largest_of_rows(tables: tce.ContingencyTables) -> Tensor:
     return tables.mT.max_by_cluster(lambda cell: cell.n).sum(-1)
 
 
-def run(rank: int, ranks: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
+def run(rank: int, ranks: int) -> dict[Any, Any]:
     found: dict[str, Any] = {}
     for case in CASES:
         accumulator, (first, second) = new(case), share(rank, ranks)
@@ -118,16 +115,12 @@ def run(rank: int, ranks: int, folder: str) -> None:
     own = tce.Measure(name="own", family="matching", function=_largest_of_rows, range=(0, math.inf))
     found["own"] = add("numbers", new("numbers"), share(rank, ranks)[0]).scores(own, group=dist.group.WORLD)
     found["refused"] = refusals()
-    torch.save(found, Path(folder) / f"{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return found
 
 
 @pytest.fixture(scope="module", params=[2, 4], ids=["2 ranks", "4 ranks"])
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("ranks")
-    mp.spawn(run, args=(request.param, str(folder)), nprocs=request.param)  # type: ignore[attr-defined]
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(request.param)]
+    return of_ranks(run, request.param, tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.mark.parametrize("case", CASES)

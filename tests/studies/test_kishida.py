@@ -147,7 +147,6 @@ def test_claims_about_groups_follow_the_correlations():
 
 @pytest.mark.slow
 def test_the_report_and_the_sheet(tmp_path):
-    pytest.importorskip("matplotlib")
     result = kishida.run("fitted", iterations=2)
     text = kishida.report(result)
     assert "a fit" in text

@@ -1,10 +1,16 @@
-"""Python processes of their own: one, or a group started as torchrun starts it."""
+"""Python processes of their own: one, a group started as torchrun starts it, or the ranks of a process group."""
 
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
 
 ROOT = Path(__file__).parents[2]
 _HANG_S = 900  # ends a process that hangs; no bound on the time of any work
@@ -30,3 +36,17 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Exit status, output and errors."""
     output, errors = process.communicate(timeout=_HANG_S)
     return process.returncode, output, errors
+
+
+def of_ranks(work: Callable[[int, int], dict[Any, Any]], ranks: int, folder: Path) -> list[dict[Any, Any]]:
+    """What every rank of a process group finds; a worker gets its rank and their number."""
+    mp.spawn(_work, args=(work, ranks, folder), nprocs=ranks)  # type: ignore[attr-defined]
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(ranks)]
+
+
+def _work(rank: int, work: Callable[[int, int], dict[Any, Any]], ranks: int, folder: Path) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
+    torch.save(work(rank, ranks), folder / f"{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()

@@ -3,23 +3,19 @@
 import math
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
-from torch import Tensor
-
-pytest.importorskip("torchmetrics")
-
 import torchmetrics.clustering as peers
 from sklearn import metrics as reference
+from torch import Tensor
 from torchmetrics import MetricCollection, MetricTracker
 from torchmetrics.wrappers import BootStrapper, MinMaxMetric, MultitaskWrapper, Running
 
 from tests.support.metric_steps import BATCHES, SIZES, assert_same, flags
+from tests.support.processes import of_ranks
 from torchclusteval import torchmetrics as ours
 from torchclusteval.torchmetrics import AdjustedRandScore, ClusterAccuracy, ClusteringMetric
 
@@ -103,10 +99,8 @@ STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-def run(rank: int, folder: str) -> None:
-    torch.set_num_threads(1)
+def run(rank: int, ranks: int) -> dict[Any, Any]:
     warnings.simplefilter("ignore")
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     found: dict[Any, Any] = {}
     for steps, function in STEPS.items():
         found[steps, "theirs"] = function(peers.AdjustedRandScore, BATCHES[rank::2])
@@ -123,9 +117,7 @@ def run(rank: int, folder: str) -> None:
             found[own, state, "coverage"] = covered(batches(rank), sizes)
         accuracy = by_update(ClusterAccuracy(5), batches(rank))
         found[own, "accuracy"] = accuracy.compute(), int(accuracy.tables().n_items)
-    torch.save(found, Path(folder) / f"{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
+    return found
 
 
 def covered(batches: Batches, sizes: dict[str, Any]) -> Any:
@@ -138,9 +130,7 @@ def covered(batches: Batches, sizes: dict[str, Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Any]]:
-    folder = tmp_path_factory.mktemp("ranks")
-    mp.spawn(run, args=(str(folder),), nprocs=2)  # type: ignore[attr-defined]
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(2)]
+    return of_ranks(run, 2, tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.mark.parametrize("state", SIZES)

@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-
-pytest.importorskip("torchmetrics")
-
 from torchmetrics import MetricCollection
 
 import torchclusteval as tce

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-
-pytest.importorskip("torchmetrics")
-
 from torchmetrics import MetricCollection
 
 from torchclusteval.torchmetrics import ClusteringMetric

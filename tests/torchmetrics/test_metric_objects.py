@@ -7,14 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 import sklearn.metrics
 import torch
-from torch import Tensor, nn
-
-pytest.importorskip("torchmetrics")
-
 import torchmetrics.clustering as peers
+from torch import Tensor, nn
 from torchmetrics import Metric, MetricCollection
 
 import torchclusteval as tce
@@ -105,7 +103,6 @@ def test_facts_are_honest() -> None:
 
 
 def test_plots() -> None:
-    plt = pytest.importorskip("matplotlib.pyplot")
     preds, target = labels()
     for metric in (AdjustedRandScore(), ClusteringMetric()):
         values = [metric(preds[:100], target[:100]), metric(preds[100:], target[100:])]

@@ -11,11 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
-
-pytest.importorskip("torchmetrics")
-
 import torchmetrics.clustering as peers
+from torch import Tensor, nn
 from torchmetrics import MetricCollection, MetricTracker
 from torchmetrics.functional.clustering import adjusted_rand_score as peer_adjusted_rand
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
