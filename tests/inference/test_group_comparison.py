@@ -119,7 +119,7 @@ def test_one_against_many() -> None:
     # the 16 ways to swap five groups give no p-value below 1/16, so that no 95 % interval agrees with it
     few = tce.paired_groups(both[0, :5], both[1:, :5], ["ari"], 100, rng=0)
     assert few["ari"].low.isnan().tolist() == few["ari"].high.isnan().tolist() == [True, False]
-    assert "note: with 5 groups no p-value is below 0.0625: too few for intervals of 95 %" in str(few)
+    assert "note: 5 groups say too little for intervals of 95 % (no p-value of swaps is below 0.0625)" in str(few)
 
 
 def test_groups_without_items_are_not_exchanged() -> None:
@@ -130,7 +130,7 @@ def test_groups_without_items_are_not_exchanged() -> None:
     found = tce.paired_groups(one, other, ["ari"], 100, rng=0, correction="holm")
     assert found["ari"].low.isnan().tolist() == [False, True, True]
     assert found["ari"].p_value[1] >= 1 / 16
-    assert found.notes == ("with 5 groups no p-value is below 0.0625: too few for intervals of 95 %",)
+    assert found.notes == ("5 groups say too little for intervals of 95 % (no p-value of swaps is below 0.0625)",)
     drawn = tce.paired_groups(one, other, ["ari"], 2000, rng=0, test="bootstrap")
     assert drawn["ari"].low.isnan().tolist() == [False, False, True]
     assert drawn.notes == ()

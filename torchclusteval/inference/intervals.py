@@ -201,8 +201,12 @@ def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the s
 def note_few_groups(groups: int, confidence_level: float, unit: str = "groups") -> list[str]:
     """Note on groups so few that no p-value of swaps is below one minus the level."""
     least = 2.0 ** (1 - groups)
-    few = f"with {groups} {unit} no p-value is below {least:g}: too few for intervals of {100 * confidence_level:g} %"
-    return [few] if least >= (1 - confidence_level) * (1 - 1e-12) else []
+    level = f"intervals of {100 * confidence_level:g} %"
+    return (
+        [f"{groups} {unit} say too little for {level} (no p-value of swaps is below {least:g})"]
+        if least >= (1 - confidence_level) * (1 - 1e-12)
+        else []
+    )
 
 
 def note_few_for_level(settings: Mapping[str, Any]) -> list[str]:
