@@ -232,8 +232,14 @@ def test_files_as_people_have_them(tmp_path: Path, run: Any, error: Any, monkeyp
     ids = {name: [f"{letter}{i}" for i in rng.permutation(60)] for name, letter in (("one", "c"), ("two", "x"))}
     for name, own in ids.items():
         Path(f"{name}.csv").write_text("\n".join([f"{name},k", *(f"{x},{x[-1]}" for x in own)]) + "\n")
-    refused = error("score", "one.csv", "two.csv", "--truth", "one.csv:k")
-    assert refused.startswith("two.csv: expected the ids in 'one' of one.csv; got others in 'two' (--id COLUMN")
+    got = "got 'one' of one.csv and 'two' of two.csv (--id COLUMN"
+    assert got in error("score", "one.csv", "two.csv", "--truth", "one.csv:k")
+    Path("three.csv").write_text(
+        "\n".join(["rank,one,r", *(f"{59 - i},{x},{x[-1]}" for i, x in enumerate(ids["one"]))])
+    )
+    same = "three.csv", "--truth", "one.csv:k", "--columns", "r", "--measures", "ari", "--format", "json"
+    assert run("score", "one.csv", *same).json["scores"][0]["adjusted_rand"] == 1
+    assert "the same ids in all 3 files" in error("score", "one.csv", "two.csv", *same, "--exclude", "two")
     Path("renamed.csv").write_text("item,run\na,1\nb,2\n")
     refused = error("score", "cell.csv", "renamed.csv", "--truth", "renamed.csv:run", "--id", "cell")
     assert "renamed.csv: --id: expected a column 'cell' in each file; got 'item', 'run' (--join position" in refused

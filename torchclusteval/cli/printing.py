@@ -48,9 +48,8 @@ def render(
     if arguments.format == "csv":
         return as_csv(csv_table or [*tables.values()][-1])
     width = table_width(arguments.output)
-    return "\n".join(
-        [*([f"{title}\n"] if title else []), *(as_text(x, width, arguments.format) for x in tables.values())]
-    )
+    shown = [as_text(x, width, arguments.format) for x in tables.values()]
+    return "\n".join([f"{title}\n", *shown] if title else shown)
 
 
 def as_json(value: Any) -> str:

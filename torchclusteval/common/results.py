@@ -51,13 +51,10 @@ class Printed:
     def _shown(self) -> Shown:
         raise NotImplementedError
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         shown = self._shown()
         above = [shown.title] if shown.title else []
         return "\n".join([*above, text_table(shown.header, shown.rows), *shown.notes])
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         shown: dict[str, Any] = self._shown()._asdict()

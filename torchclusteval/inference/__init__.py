@@ -17,19 +17,6 @@ from torchclusteval.inference.run_agreement import consensus, element_consistenc
 from torchclusteval.inference.sampled_truth import estimate_from_sample
 from torchclusteval.inference.sampling import multinomial_tables, random_tables
 
-__all__ = [
-    "adjusted_for_chance",
-    "bootstrap",
-    "cluster_stability",
-    "consensus",
-    "element_consistency",
-    "estimate_from_sample",
-    "multinomial_tables",
-    "paired_bootstrap",
-    "paired_groups",
-    "pairwise",
-    "permutation_test",
-    "random_tables",
-    "stability",
-    "transitions",
-]
+__all__ = ["adjusted_for_chance", "bootstrap", "cluster_stability", "consensus", "element_consistency"]
+__all__ += ["estimate_from_sample", "multinomial_tables", "paired_bootstrap", "paired_groups", "pairwise"]
+__all__ += ["permutation_test", "random_tables", "stability", "transitions"]

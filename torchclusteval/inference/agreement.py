@@ -17,7 +17,7 @@ from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.paired_comparison import PairedOptions
-from torchclusteval.inference.resampling import Progress, check_progress, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, tables_of_codes, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.inputs import as_mask
@@ -214,13 +214,7 @@ def _all_tables(
 
 def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) -> ContingencyTables:
     mask = (first < groups) & (second < groups) if partial else None
-    return _counted(first, second, groups, groups, mask=mask)
-
-
-def _counted(first: Tensor, second: Tensor, rows: int, columns: int, **options: Any) -> ContingencyTables:
-    """Tables of codes known to be in range, without a check on the device."""
-    options |= {"num_classes": rows, "num_clusters": columns, "item_dims": 1, "validate": first.is_cpu}
-    return ContingencyTables.from_labels(first, second, **options)
+    return tables_of_codes(first, second, (groups, groups), mask=mask, validate=first.is_cpu)  # all are in range
 
 
 def _clusterings_at_once(groups: int, count: int, items: int) -> int:
@@ -237,11 +231,11 @@ def _joint_tables(
     """As :func:`_all_tables`, by tables of ``sides`` clusterings as rows and as columns."""
     every = groups + partial
     (left, rows), (right, columns) = ((_joint_codes(codes, every, size), every**size) for size in sides)
-    step = max(1, _TABLE_CELLS // (rows * columns))
+    shape, step = (rows, columns), max(1, _TABLE_CELLS // (rows * columns))
     found: list[tuple[Tensor, Tensor, Tensor]] = []
     for top, true in enumerate(left):
         for start in range(top * sides[0] // sides[1], len(right), step):
-            joint = _counted(true, right[start : start + step], rows, columns, layout="dense")
+            joint = tables_of_codes(true, right[start : start + step], shape, layout="dense", validate=true.is_cpu)
             counts = joint.counts.unflatten(-1, [every] * sides[1]).unflatten(-1 - sides[1], [every] * sides[0])
             found.extend(
                 (of_pairs[:, :groups, :groups], torch.full_like(second, first), second)

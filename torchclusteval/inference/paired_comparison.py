@@ -25,6 +25,7 @@ from torchclusteval.inference.resampling import (
     Values,
     check_progress,
     differences,
+    tables_of_codes,
     values_of,
 )
 from torchclusteval.inference.results import Difference, ResultsByMeasure
@@ -37,7 +38,6 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.partitions import distinct, of_labels
-from torchclusteval.tables import ContingencyTables
 
 _MAX_JOINT_CODES = 1 << 31  # up to so many joint clusters of A and B are numbered by their product
 # nanoseconds on one CPU thread: to draw an item, to add an item to a table, to draw a cell
@@ -262,21 +262,13 @@ class _Pairs(Source):
             both, joint = torch.unique(joint, return_inverse=True)
         true, joint = (x.expand(*self.batch_shape, x.shape[-1]) for x in (self.codes[0], joint))
         sizes = (classes, size_a * size_b if both is None else len(both))
-        batch, row, column, count = _count(true, joint, self.keep, sizes, "sparse").cells()
+        batch, row, column, count = tables_of_codes(true, joint, sizes, mask=self.keep, layout="sparse").cells()
         column = column if both is None else both[column]
         keys_a = row * size_a + column.div(size_b, rounding_mode="floor")
         keys_b = row * size_b + column % size_b
         filled = torch.bincount(batch, minlength=self.batch_shape.numel())
         counts, keys_a, keys_b = pad_rows(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
         return counts, keys_a, keys_b
-
-
-def _count(
-    true: Tensor, pred: Tensor, keep: Tensor | None, sizes: tuple[int, int], layout: str = "auto"
-) -> ContingencyTables:
-    return ContingencyTables.from_labels(
-        true, pred, mask=keep, num_classes=sizes[0], num_clusters=sizes[1], layout=layout, item_dims=1
-    )
 
 
 def _is_within(a: Tensor, b: Tensor, clusters: int) -> Tensor:
@@ -305,7 +297,9 @@ def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOption
         keep = pair.mask if keep is None else keep if pair.mask is None else keep & pair.mask
     codes = [x.clamp(0, size - 1) for x, size in zip((codes_true, codes_a, codes_b), sizes, strict=True)]
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)  # narrowed where labels were expanded
-    tables = [_count(true, pred, keep, (sizes[0], size)) for pred, size in zip(both, sizes[1:], strict=True)]
+    tables = [
+        tables_of_codes(true, pred, (sizes[0], size), mask=keep) for pred, size in zip(both, sizes[1:], strict=True)
+    ]
     names = next((pair.names for pair in (a, b) if pair.names is not None and shape == (len(pair.names),)), None)
     return _Pairs(tables, sizes, codes, keep, names)
 
@@ -348,10 +342,7 @@ class ItemTables:
 
 def item_tables(codes_true: Tensor, codes_pred: Tensor, shape: Sequence[int]) -> ItemTables:
     """From codes ``(B, N)`` of the classes and clusters of the items, for tables of a shape ``(R, C)``."""
-    tables = ContingencyTables.from_labels(
-        codes_true, codes_pred, num_classes=shape[0], num_clusters=shape[1], item_dims=1
-    )
-    cells = resampled_cells(tables)
+    cells = resampled_cells(tables_of_codes(codes_true, codes_pred, shape))
     order = (codes_true * shape[1] + codes_pred).argsort(-1)
     starts = (cells.counts.flatten().cumsum(0) - cells.counts.flatten()).view_as(cells.counts)
     return ItemTables(cells, order, starts)

@@ -26,6 +26,7 @@ from torchclusteval.inference.resampling import (
     check_progress,
     names_of_tables,
     score_resamples,
+    tables_of_codes,
     values_of,
 )
 from torchclusteval.inference.results import ResultsByMeasure, Significance
@@ -132,9 +133,8 @@ class SharedPermuter(MarginResampler):
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         rows, columns = (x[at, : _max_groups(x[at])] for x in (self.class_sizes, self.cluster_sizes))
         true, pred = _in_random_order(rows[:1], count, generator), _in_random_order(columns, len(columns), generator)
-        return ContingencyTables.from_labels(
-            true.unsqueeze(1), pred, num_classes=rows.shape[1], num_clusters=columns.shape[1], layout="dense"
-        ).counts
+        shape = rows.shape[1], columns.shape[1]
+        return tables_of_codes(true.unsqueeze(1), pred, shape, layout="dense").counts
 
 
 def _in_random_order(sizes: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -165,10 +165,7 @@ class ItemPermuter(NullResampler):
     def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
         row, column, count = (x[self.bounds[at.start] : self.bounds[at.stop]] for x in self.cells)
         true, pred = (torch.repeat_interleave(x, count) for x in (row, column))
-        classes, clusters = self.shape
-        return ContingencyTables.from_labels(
-            true, pred[drawn], num_classes=classes, num_clusters=clusters, validate=False, layout="sparse"
-        )
+        return tables_of_codes(true, pred[drawn], self.shape, validate=False, layout="sparse")
 
 
 ALTERNATIVES = ("better", "worse", "two-sided")

@@ -6,7 +6,7 @@ time.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -133,6 +133,12 @@ def descriptions_of_tables(tables: ContingencyTables) -> list[str]:
     if len(shape) == 2 and tables.names is not None and tables.groups is not None:
         return [f"{name!r} in {group!r}" for name in tables.names for group in tables.groups.tolist()]
     return [f"table {place[0] if len(place) == 1 else place}" for place in np.ndindex(shape)]
+
+
+def tables_of_codes(true: Tensor, pred: Tensor, shape: Sequence[int], **options: Any) -> ContingencyTables:
+    """Tables of this shape from codes ``(*batch, N)`` of the classes and clusters of the items."""
+    options |= {"num_classes": shape[0], "num_clusters": shape[1], "item_dims": 1}
+    return ContingencyTables.from_labels(true, pred, **options)
 
 
 def values_of(tables: ContingencyTables, measures: Sequence[Measure]) -> Values:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torchclusteval.common.checks import is_whole
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.inference.resampling import tables_of_codes
 from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.group_labels import GroupLabels, labels_at
 from torchclusteval.labels.options import LabelOptions
@@ -37,9 +38,7 @@ class CodedRuns:
         mask = self.kept if self.kept is None else self.kept[others]
         if kept is not None:
             mask = kept if mask is None else kept & mask
-        return ContingencyTables.from_labels(
-            first, self.codes[others], mask=mask, num_classes=size or self.size, num_clusters=self.size, item_dims=1
-        )
+        return tables_of_codes(first, self.codes[others], (size or self.size, self.size), mask=mask)
 
     def present(self) -> Tensor:
         """``(B, size)`` bool: whether a run has items of a code."""

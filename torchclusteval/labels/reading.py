@@ -81,10 +81,8 @@ def _plain(labels: Any) -> Tensor | None:
 
 def _shapes(sources: Any, mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:
     shapes = {name: source.shape for name, source in sources.items()}
-    if mask is not None:
-        shapes["mask"] = tuple(mask.shape)
-    if weights is not None:
-        shapes["weights"] = tuple(weights.shape)
+    given = (("mask", mask), ("weights", weights))
+    shapes |= {name: tuple(x.shape) for name, x in given if x is not None}
     if () in shapes.values():
         name = next(name for name, shape in shapes.items() if not shape)
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")

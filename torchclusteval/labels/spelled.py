@@ -43,6 +43,10 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
+def is_fraction(cell: str) -> bool:
+    return is_number(cell) and whole_number(cell) is None
+
+
 def comma_remedy(text: str) -> str:
     """What to write in place of a number with a decimal comma, in brackets; nothing for other text."""
     point = text.replace(",", ".")

@@ -9,12 +9,5 @@ from torchclusteval.meta.constraints import CONSTRAINTS, check_constraints
 from torchclusteval.meta.generator import READINGS, grid_tables, parametric_tables
 from torchclusteval.meta.properties import PROPERTIES, check_properties
 
-__all__ = [
-    "CONSTRAINTS",
-    "PROPERTIES",
-    "READINGS",
-    "check_constraints",
-    "check_properties",
-    "grid_tables",
-    "parametric_tables",
-]
+__all__ = ["CONSTRAINTS", "PROPERTIES", "READINGS", "check_constraints", "check_properties", "grid_tables"]
+__all__ += ["parametric_tables"]

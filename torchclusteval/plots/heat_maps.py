@@ -128,10 +128,7 @@ def plot_table(
     above = axes.inset_axes((0, 1 + 3 / height, 1, bar / height), sharex=axes)
     sizes = [[_number(x) for x in side.tolist()] for side in whole]
     turned = 0 if canvas.widest(sizes[1], drawn.font) <= width / columns - 1 else 90
-    bars = (
-        right.barh(np.arange(rows), whole[0], height=0.7, color=GREY),
-        above.bar(np.arange(columns), whole[1], width=0.7, color=GREY),
-    )
+    bars = right.barh(range(rows), whole[0], 0.7, color=GREY), above.bar(range(columns), whole[1], 0.7, color=GREY)
     for margin, own, texts, rotation in zip((right, above), bars, sizes, (0, turned), strict=True):
         margin.bar_label(own, texts, padding=2, fontsize=min(drawn.font, SMALL), rotation=rotation)
         margin.axis("off")

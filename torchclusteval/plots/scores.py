@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
 from torchclusteval.measures.aliases import canonical
@@ -115,7 +116,15 @@ def score_series(
     """Scores by one measure, the best first, or the largest first if the measure has no direction."""
     beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
     goodness = canvas.array(value) * (1.0 if better == "lower" else -1.0)
-    return _series(name.replace("_", " ") + beside, False, names, value, low, high, np.argsort(goodness, kind="stable"))
+    return _series(
+        name.replace("_", " ") + beside,
+        False,
+        names,
+        value,
+        low,
+        high,
+        np.argsort(goodness.round(DECIMALS), kind="stable"),
+    )
 
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
@@ -145,7 +154,8 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
         x, y, bars = series.value, place, axes.hlines
     else:
         axes.set_xlim(0, count + 1)
-        _name_best(axes, series, canvas.room(ax, 0.4 * width))
+        if not series.zero:  # differences are in the order given
+            _name_best(axes, series, canvas.room(ax, 0.4 * width))
         x, y, bars = place, series.value, axes.vlines
     if not np.isnan(series.low).all():
         thick = min(4, 100 / count) if by_name else min(2, 200 / count)
@@ -155,7 +165,8 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
         (axes.axvline if by_name else axes.axhline)(0, color=GREY, linewidth=0.8, zorder=0)
     width, height = canvas.settle(axes, ax, (width, height))
     plain = canvas.style(FONT) | {"labelpad": 1}  # it may name a clustering
-    below = series.label if by_name else f"rank of {count} clusterings, the best first"
+    ranks = f"{count} differences, in their order" if series.zero else f"rank of {count} clusterings, the best first"
+    below = series.label if by_name else ranks
     axes.set_xlabel(canvas.wrapped(below, width, FONT), **plain)
     if not by_name:
         axes.set_ylabel(canvas.wrapped(series.label, 0.9 * height, FONT), **plain)

@@ -196,15 +196,10 @@ def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: Mappi
     count, n = pred.batch_shape.numel(), pred.n_items
     kept = _kept(pred, count)
     codes = (pred.pred.codes.long() - pred.pred.offset).expand(count, n).where(kept, 0)
-    clusters = as_array(pred.pred.group_labels, pred.pred.size)
+    clusters = np.broadcast_to(as_array(pred.pred.group_labels, pred.pred.size), (count, pred.pred.size))
     series = getattr(labels_pred, "name", None)  # of a column of pandas or polars that stands alone
     names = pred.names or ([series] if isinstance(series, str) and series else range(count))
-    labels = Labelling(
-        names=[str(x) for x in names],
-        codes=codes,
-        clusters=lambda number: _texts(clusters if clusters.ndim == 1 else clusters[number]),
-        kept=kept,
-    )
+    labels = Labelling([str(x) for x in names], codes, lambda number: _texts(clusters[number]), kept)
     if labels_true is None:
         if by is not None:
             raise ValueError("by: expected None without a truth; got groups of items")

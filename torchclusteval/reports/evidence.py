@@ -185,6 +185,10 @@ def _resampled(
     others, level, found = order[1:MAX_COMPARED], options.confidence_level, dict[str, Any]()
     ranked = tables[order[:MAX_RANKED]]._replace(names=tuple(labels.names[i] for i in order[:MAX_RANKED]))
     named = {labels.names[i]: labels.codes[i] for i in others}  # so that notes name them
+    runs = named if len(named) == len(others) else labels.codes[others]
+    draws, best = max(options.n_resamples, needed(len(others), 1 - level)), labels.codes[order[0]]
+    paired: dict[str, Any] = {"keep_resamples": True, "item_dims": 1}
+    paired["mask"] = labels.scored(order[0]) & labels.scored(others)
     for unit in (options.resample, "classes"):
         own: dict[str, Any] = {"confidence_level": level, "rng": rng, "resample": unit}
         of_intervals, of_differences = steps.step(50), steps.step(30)
@@ -192,18 +196,8 @@ def _resampled(
             warnings.simplefilter("always")
             found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, progress=of_intervals, **own)
             if others:
-                compared = paired_bootstrap(
-                    labels.true,
-                    labels.codes[order[0]],
-                    named if len(named) == len(others) else labels.codes[others],
-                    [lead],
-                    max(options.n_resamples, needed(len(others), 1 - level)),
-                    keep_resamples=True,
-                    progress=of_differences,
-                    mask=labels.scored(order[0]) & labels.scored(others),
-                    item_dims=1,
-                    **own,
-                )
+                own |= paired
+                compared = paired_bootstrap(labels.true, best, runs, [lead], draws, progress=of_differences, **own)
                 compared = replace(compared, clusterings=tuple(labels.names[i] for i in others))
                 found["differences"] = with_intervals(compared, lead, first, same)
         if {x.settings["resampled"] for x in found.values()} in ({"items"}, {"classes"}):

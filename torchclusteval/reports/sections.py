@@ -117,10 +117,8 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         cut = f" Shown are the best {_MAX_LISTED}; <code>torchclusteval score --sort</code> ranks all."
         out += note(f"Intervals are of the best {len(shown)} of {count}.{cut * (count > _MAX_LISTED)}")
     if not spans:
-        out += note(
-            f"There are {len(labels.group_names)} groups: too few for an interval of {level}, and for any difference "
-            "to be told from chance at this level."
-        )
+        few = f"There are {len(labels.group_names)} groups: too few for an interval of {level}"
+        out += note(f"{few}, and for any difference to be told from chance at this level.")
     if found.together is not None:
         out += note("<i>all items</i> is the score of the items of all groups together.")
     if found.pooled is not None:
@@ -129,10 +127,8 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
 
 
 def _typical(labels: Labelling, found: Evidence) -> str:
-    out = paragraph(
-        "There is no truth: clusterings are in the order of their mean agreement with the others. That says "
-        "how typical they are, not how good."
-    )
+    order = "There is no truth: clusterings are in the order of their mean agreement with the others."
+    out = paragraph(f"{order} That says how typical they are, not how good.")
     if found.typical is None:
         return out
     shown = enumerate(found.order)
@@ -216,10 +212,8 @@ def _classes(best: Best) -> str:
     scores, sizes = best.scores, classes["size"].tolist()
     shares = [x.tolist() for x in (scores["iou"], scores["precision"], scores["recall"], classes["purity"])]
     rows: Rows = [[names[i], sizes[i], partner[i], *(x[i] for x in shares)] for i in summary.weakest(sizes, shares[0])]
-    out = paragraph(
-        "Classes, the worst first, with the cluster that each is matched with. <i>Largest share</i> is that of "
-        "the class in one cluster."
-    )
+    largest = "<i>Largest share</i> is that of the class in one cluster."
+    out = paragraph(f"Classes, the worst first, with the cluster that each is matched with. {largest}")
     header = ["class", "size", "cluster", "iou", "precision", "recall", "largest share"]
     return f"<h3>Classes</h3>{out}{_cut_table(header, rows, words=(0, 2))}"
 
@@ -280,10 +274,8 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     )
     unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
     if unscored:
-        out += note(
-            f"Here all items of {text(best)} count, also the {unscored} without {_needed(labels)}, which are not "
-            "scored: sizes differ from those above."
-        )
+        without = f"also the {unscored} without {_needed(labels)}, which are not scored"
+        out += note(f"Here all items of {text(best)} count, {without}: sizes differ from those above.")
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
         out += note(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.")

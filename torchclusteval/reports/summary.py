@@ -54,10 +54,9 @@ def _beside_the_best(labels: Labelling, found: Evidence) -> list[str]:
         drawn = "classes" if str(found.differences.settings["resampled"]).startswith("classes") else "items"
         points.append(f"{alike} of {whom} cannot be told apart from it with these {drawn}.")
     elif real:
-        points.append(
-            f"It is better than each of {'the rest' if same or unscored else whom}, beyond chance, though chosen as "
-            "the best on the same items, which favours it."
-        )
+        rest = "the rest" if same or unscored else whom
+        chosen = "though chosen as the best on the same items, which favours it"
+        points.append(f"It is better than each of {rest}, beyond chance, {chosen}.")
     return points
 
 

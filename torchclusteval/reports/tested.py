@@ -108,9 +108,8 @@ def over_groups(
     low, high = ends(draws, torch.full_like(least, level), least)
     estimate, spread, mean = values.nanmean(1), _spread(draws), draws.nanmean(0)
     record = Interval(estimate=estimate, low=low, high=high, standard_error=spread, bias=mean - estimate)
-    return ResultsByMeasure(
-        {lead.name: record}, _settings(len(draws), level, len(draws) == 2 ** values.shape[1] - 1), estimate.shape, {}
-    )
+    settings = _settings(len(draws), level, values.shape[1])
+    return ResultsByMeasure({lead.name: record}, settings, estimate.shape, {})
 
 
 def differences_over_groups(
@@ -144,16 +143,16 @@ def differences_over_groups(
         p_value=p_value,
         p_adjusted=adjusted,
     )
-    settings = _settings(len(draws), level, len(draws) == 2 ** values.shape[1] - 1)
+    settings = _settings(len(draws), level, values.shape[1])
     found = ResultsByMeasure({lead.name: record}, settings, difference.shape, {})
     floor = max(2 / (len(draws) + 1), float(least.min()))
     return _compared(found, lead, record, floor, first, same)
 
 
-def _settings(draws: int, level: float, exact: bool) -> dict[str, object]:
+def _settings(draws: int, level: float, groups: int) -> dict[str, object]:
     drawn: dict[str, object] = {"n_resamples": draws, "confidence_level": 1 - level, "method": "subsets"}
     drawn["population"] = POPULATIONS["groups"]
-    return drawn | {"resampled": "all subsets of the groups" if exact else "random subsets of the groups"}
+    return drawn | {"resampled": f"{'all' if draws == 2**groups - 1 else 'random'} subsets of the groups"}
 
 
 def _subset_means(values: Tensor, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:

@@ -86,10 +86,8 @@ def check_values(labels: np.ndarray | Tensor) -> None:
             raise ValueError("Input contains NaN.")
         raise ValueError(f"Input contains infinity or a value too large for {labels.dtype!r}.")
     if kind == "S":
-        raise TypeError(
-            "Support for labels represented as bytes is not supported. Convert the labels to a string or integer "
-            "format."
-        )
+        remedy = "Convert the labels to a string or integer format."
+        raise TypeError(f"Support for labels represented as bytes is not supported. {remedy}")
     if (
         kind == "O"
         and not _all_strings(labels)

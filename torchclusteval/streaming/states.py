@@ -252,9 +252,7 @@ class GrowingState:
 
     def all_reduce(self, group: Any) -> "GrowingState":
         """The sum over the ranks, whose numbers are the same on all of them."""
-        joint = self._empty()
-        for head in distributed.all_gather_objects(self._head, group):
-            joint._take(*head)
+        joint = self._joint(group)
         joint.merge(self)
         dtype = self._considered.dtype
         parts = distributed.all_gather_ragged(joint.cells.merged().pack(), group)
@@ -268,9 +266,7 @@ class GrowingState:
         if self._groups is not None or self._options.noise == "singletons":
             got = "groups of items (by)" if self._groups is not None else "noise='singletons'"
             raise ValueError(f"group: expected tables whose cells can be spread; got {got} (see all_reduce)")
-        joint = self._empty()
-        for head in distributed.all_gather_objects(self._head, group):
-            joint._take(*head)
+        joint = self._joint(group)
         cells, (maps, _) = self.cells.merged(), joint._take(*self._head)
         own = [
             x if new is None else new.to(x.device)[x]
@@ -306,9 +302,13 @@ class GrowingState:
             margins=None if margins is None else margins.each(reduced),
         )
 
-    def _empty(self) -> "GrowingState":
-        by = self._groups is not None
-        return GrowingState(self._options, self._batch_shape, self._considered.dtype, self.device, by=by)
+    def _joint(self, group: Any) -> "GrowingState":
+        """A state without items, with the labels of all ranks."""
+        own = self._options, self._batch_shape, self._considered.dtype, self.device
+        joint = GrowingState(*own, by=self._groups is not None)
+        for head in distributed.all_gather_objects(self._head, group):
+            joint._take(*head)
+        return joint
 
     @on_one_thread
     def tables(self) -> ContingencyTables:

@@ -36,12 +36,10 @@ STUDIES: Mapping[str, Study] = {
     ),
     "nvi": Study("nvi", "Tables 1, 3 and 4, and the bias of V toward many clusters (Reichart and Rappoport 2009)"),
     "properties": Study(
-        "properties",
-        "P1 to P7 of nine measures over 31,360 parametric tables: Table 2 (Rosenberg and Hirschberg 2007)",
+        "properties", "P1 to P7 of nine measures over 31,360 parametric tables: Table 2 (Rosenberg and Hirschberg 2007)"
     ),
     "constraints": Study(
-        "constraints",
-        "four formal constraints on every measure, by random pairs of clusterings (Amigo et al. 2009)",
+        "constraints", "four formal constraints on every measure, by random pairs of clusterings (Amigo et al. 2009)"
     ),
     "cheat": Study(
         "overlap_cheat",

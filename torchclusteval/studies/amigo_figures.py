@@ -1,7 +1,5 @@
 """The examples of figures 14 to 23 of Amigo et al. (2009): extended BCubed next to the statements of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +10,7 @@ import torch
 from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.overlap import (
-    Memberships,
-    evaluate_overlapping,
-    multiplicity_precision,
-    multiplicity_recall,
-)
+from torchclusteval.overlap import Memberships, evaluate_overlapping, multiplicity_precision, multiplicity_recall
 from torchclusteval.studies.common import Row
 
 SCORES = {

@@ -51,20 +51,14 @@ def averages(configurations: Iterable[Mapping[str, Any]], columns: Sequence[str]
 
 
 def draw_heat_map(
-    axis: Any,
-    shares: Sequence[Sequence[float]],
-    texts: Sequence[Sequence[str]],
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    title: str,
+    axis: Any, cells: Sequence[Sequence[tuple[float, str]]], rows: Sequence[str], columns: Sequence[str], title: str
 ) -> None:
     """Draw a cell for each share, coloured by its value from 0 to 1 and with a text inside."""
     axis.set_title(title, fontsize=10)
-    axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
+    axis.imshow([[share for share, _ in row] for row in cells], cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
     axis.set_xticks(range(len(columns)), columns)
     axis.set_yticks(range(len(rows)), rows)
     axis.tick_params(labelsize=8)
-    for i, row in enumerate(texts):
-        for j, text in enumerate(row):
+    for i, row in enumerate(cells):
+        for j, (_, text) in enumerate(row):
             axis.text(j, i, text, ha="center", va="center", fontsize=8)

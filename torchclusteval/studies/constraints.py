@@ -4,8 +4,6 @@ The claims come from the text and from the families of section 4; a claim is ope
 The figure with the counterexamples of the paper was not available.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,10 +102,8 @@ def run(
     check_choice(preset, "preset", PRESETS)
     generator = torch.Generator(device).manual_seed(seed)
     measures = [measure for measure in select("all") if measure.better is not None]
-    rest = cast(Rest, preset)
-    return Result(
-        preset, iterations, seed, compare_constraints(measures, instances=iterations, rng=generator, rest=rest)
-    )
+    found = compare_constraints(measures, instances=iterations, rng=generator, rest=cast(Rest, preset))
+    return Result(preset, iterations, seed, found)
 
 
 def rows(result: Result) -> list[Row]:
@@ -164,9 +160,9 @@ def plot(result: Result, path: str | Path) -> None:
         found = [result.of_family(family) for family in families]
         cells = grid[0, column].subgridspec(len(families), 1, height_ratios=list(map(len, found)))
         for row, (family, reports) in enumerate(zip(families, found, strict=True)):
-            verdicts = [list(report.values()) for report in reports.values()]
-            shares = [[x.share for x in line] for line in verdicts]
-            texts = [["yes" if x.satisfied else f"{x.share:.3f}" for x in line] for line in verdicts]
-            axis = figure.add_subplot(cells[row, 0])
-            draw_heat_map(axis, shares, texts, rows=list(reports), columns=columns, title=family)
+            shown = [
+                [(x.share, "yes" if x.satisfied else f"{x.share:.3f}") for x in report.values()]
+                for report in reports.values()
+            ]
+            draw_heat_map(figure.add_subplot(cells[row, 0]), shown, list(reports), columns, family)
     save_figure(figure, path)

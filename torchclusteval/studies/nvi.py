@@ -5,8 +5,6 @@ Table 4. A simulation shows the bias: the classes stay the same, while clusterin
 more clusters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,13 +150,10 @@ def check_table_3() -> list[Check]:
     for place, (row, printed_entropies) in TABLES_3_AND_4.items():
         cells = dict(zip(MEASURES, row.split(), strict=True))
         known = (cells["variation_of_information"], *printed_entropies.split())
-        (low_vi, high_vi), *entropies = map(rounding_to, known)
+        lows, highs = zip(*map(rounding_to, known), strict=True)
         for name, formula in formulas.items():
             # all formulas are monotone in VI, and the other way in the entropies, so corners give both ends
-            corners = (
-                formula(low_vi, *(high for _, high in entropies)),
-                formula(high_vi, *(low for low, _ in entropies)),
-            )
+            corners = formula(lows[0], *highs[1:]), formula(highs[0], *lows[1:])
             low, high = rounding_to(cells[name])
             follows = min(corners) <= high and low <= max(corners)
             checks.append(Check(place, name, cells[name], formula(*map(float, known)), follows))
@@ -172,6 +167,7 @@ def rows(result: Result) -> list[Row]:
 def report(result: Result) -> str:
     wrong = [check for check in result.table_3 if not check.follows]
     means = {name: result.mean(name) for name in MEASURES}
+    body = [[str(k), *(f"{means[x][k - 1]:.3f}" for x in MEASURES)] for k in (1, 2, 5, 10, 20, 50, 100)]
     return "\n".join(
         [
             "Reichart and Rappoport (2009), Table 1: value (printed)",
@@ -185,10 +181,7 @@ def report(result: Result) -> str:
             "",
             f"Random clusterings of {N_ITEMS} items in {N_CLASSES} classes of {CLASS_SIZE}, "
             f"{result.run.records.shape[1]} for each number of clusters, averages",
-            text_table(
-                ["clusters", *SHORT.values()],
-                [[str(k), *(f"{means[x][k - 1]:.3f}" for x in MEASURES)] for k in (1, 2, 5, 10, 20, 50, 100)],
-            ),
+            text_table(["clusters", *SHORT.values()], body),
             *(_say_preferred(result, name) for name in MEASURES),
         ]
     )

@@ -5,8 +5,6 @@ pages about several. Here gold standards and systems are random, but similar. Ea
 as there, some merge people and some split them. The cheat has one cluster of all items, and one of each item alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,12 +82,9 @@ def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cp
         true, pred = Memberships.from_matrix(gold), Memberships.from_matrix(systems)
         scores = evaluate_overlapping(true, pred, list(MEASURE_NAMES))
         sums += torch.stack([scores[name].sum(0).cpu() for name in MEASURE_NAMES])
-    averages = (sums / iterations).tolist()
-    return Result(
-        systems=(*(f"{style} {rate:.0%}" for style, rate in SYSTEMS), CHEAT),
-        scores={name: tuple(values) for name, values in zip(MEASURE_NAMES, averages, strict=True)},
-        iterations=iterations,
-    )
+    averages = zip(MEASURE_NAMES, (sums / iterations).tolist(), strict=True)
+    names = (*(f"{style} {rate:.0%}" for style, rate in SYSTEMS), CHEAT)
+    return Result(names, {name: tuple(values) for name, values in averages}, iterations)
 
 
 def _draw(systems: Sequence[tuple[str, float]], generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -4,8 +4,6 @@ The paper leaves parts of the experiment open. The report shows one reading next
 all consistent readings: results that hold under each of them, and printed rates that none of them gives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -193,6 +191,6 @@ def plot(result: Result, path: str | Path) -> None:
     own = [[result.rates[name][prop] for name in MEASURE_NAMES] for prop in PRINTED]
     panels = {f"reading '{result.name}'": own, "as printed": [list(row) for row in PRINTED.values()]}
     for axis, (title, values) in zip(figure.subplots(1, 2), panels.items(), strict=True):
-        texts = [[f"{value:.2f}" for value in row] for row in values]
-        draw_heat_map(axis, values, texts, rows=list(PRINTED), columns=list(MEASURE_NAMES.values()), title=title)
+        cells = [[(value, f"{value:.2f}") for value in row] for row in values]
+        draw_heat_map(axis, cells, list(PRINTED), list(MEASURE_NAMES.values()), title)
     save_figure(figure, path)

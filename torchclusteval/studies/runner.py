@@ -10,8 +10,6 @@ there. Under ``torch.distributed`` (initialised, or with the variables of torchr
 get all records; rank 0 writes the output.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -333,11 +333,8 @@ class ClusteringMetric(Metric):
         if "items" not in state:
             raise ValueError(f"state: expected items too; got {', '.join(state)}")
         moved = [x.to(self.device) for x in tensors]
-        return {
-            "items": state["items"].to(self.device),
-            name: moved[0] if self._sized else moved,
-            "options": self.options,
-        }
+        others = {"items": state["items"].to(self.device), "options": self.options}
+        return {**others, name: moved[0] if self._sized else moved}
 
     def _reduce_states(self, incoming_state: dict[str, Any]) -> None:
         if not self._sized and "cells" in incoming_state:

@@ -111,3 +111,9 @@ def note_low_coverage(coverage: np.ndarray, measures: Iterable[str]) -> None:
     """Print a note if few items are scored and a measure depends on the other items of a cluster."""
     if said := low_coverage(float(np.nanmin(coverage, initial=1.0)), [MEASURES[name] for name in measures]):
         print_note(f"note: {said}")
+
+
+def note_ties(names: Sequence[str], unique: Sequence[bool]) -> None:
+    """Print a note for each of the first clusterings with several best matchings."""
+    for name in [name for name, only in zip(names, unique, strict=False) if not only][:3]:
+        print_note(f"note: {name!r} has several best matchings; shown is one of them")

@@ -55,10 +55,8 @@ def run(arguments: argparse.Namespace) -> str:
     tied = f"{ties[0]} and {len(ties) - 1} more" if ties[1:] else "".join(ties) or "none"
     said = f"The best run is {best}. It ties with {tied}: such a difference may be chance. "
     said += f"The other {len(others) - len(ties)} of the next {len(others)} are worse (p of a paired bootstrap, after "
-    said += (
-        "Holm's correction, below 0.05). The best was chosen on these digits, which favours it. Intervals and p are "
-    )
-    said += f"those of items drawn again: they hold for {drawn.settings['population']}."
+    said += "Holm's correction, below 0.05). The best was chosen on these digits, which favours it. "
+    said += f"Intervals and p are those of items drawn again: they hold for {drawn.settings['population']}."
     lines = [f"{len(runs)} runs of k-means on {n_items} handwritten digits (UCI): which is best?\n"]
     for (step, detail), start, end in zip(steps.items(), times, times[1:], strict=False):
         lines.append(f"  {step:<20}{end - start:6.3f} s   {detail}")

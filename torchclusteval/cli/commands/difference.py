@@ -162,20 +162,11 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
         a = given.tables(by=by, mask=both, device=device)
         b = replace(given, labels=dict.fromkeys(given.labels, against)).tables(by=by, mask=both, device=device)
         found = _by_groups(arguments, a, b, measures, {})
-        return _Tested(
-            names, arguments.against, found, head | {"by": arguments.by, "n_groups": a.batch_shape[-1]}, columns
-        )
-    with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
-        found = paired_bootstrap(
-            given.true,
-            given.labels,
-            against,
-            measures,
-            resample=arguments.resample,
-            device=device,
-            progress=progress,
-            **_settings(arguments, len(others)),
-            **given.options,
-        )
-    note_drawn(found, arguments.top)
+        head |= {"by": arguments.by, "n_groups": a.batch_shape[-1]}
+    else:
+        settings = _settings(arguments, len(others)) | {"resample": arguments.resample, "device": device}
+        settings |= given.options
+        with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
+            found = paired_bootstrap(given.true, given.labels, against, measures, progress=progress, **settings)
+        note_drawn(found, arguments.top)
     return _Tested(names, arguments.against, found, head, columns)

@@ -57,9 +57,3 @@ def note_skipped(skipped: Mapping[str, str]) -> dict[str, Any]:
     for name, reason in skipped.items():
         print_note(f"note: left out {name}, which {reason}")
     return {"skipped": dict(skipped)} if skipped else {}
-
-
-def note_ties(names: Sequence[str], unique: Sequence[bool]) -> None:
-    """Print a note for each of the first clusterings with several best matchings."""
-    for name in [name for name, only in zip(names, unique, strict=False) if not only][:3]:
-        print_note(f"note: {name!r} has several best matchings; shown is one of them")

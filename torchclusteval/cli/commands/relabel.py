@@ -4,9 +4,9 @@ import argparse
 
 import numpy as np
 
+from torchclusteval.cli.commands.checks import note_ties
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
 from torchclusteval.cli.commands.labels import Given, given_labels, label_array
-from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.held import Label, hold_columns, listed

@@ -9,18 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_printing, check_seed, note_doubtful, note_low_coverage
+from torchclusteval.cli.commands.checks import check_printing, check_seed, note_doubtful, note_low_coverage, note_ties
 from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import given_labels, groups_of
-from torchclusteval.cli.commands.ranking import (
-    columns_of,
-    measures_and_sort,
-    note_skipped,
-    note_ties,
-    pictured,
-    rows_of,
-)
+from torchclusteval.cli.commands.ranking import columns_of, measures_and_sort, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render

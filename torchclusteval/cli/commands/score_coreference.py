@@ -51,13 +51,8 @@ def run(arguments: argparse.Namespace) -> str:
             raise ValueError("--resamples: expected at least two documents to draw from; got 1")
         options = BootstrapOptions(arguments.resamples or 1000, arguments.confidence_level or 0.95, "percentile", None)
         with progress_bar("bootstrap") as progress:
-            drawn = options.resample_by(
-                group_resampler(read.tables, sums),
-                list(total.measures.values()),
-                dict(total),
-                seeded(arguments.seed or 0),
-                progress,
-            )
+            resampler, rng = group_resampler(read.tables, sums), seeded(arguments.seed or 0)
+            drawn = options.resample_by(resampler, [*total.measures.values()], dict(total), rng, progress)
         for said in (f"drawn: documents; intervals hold for {POPULATIONS['documents']}", *drawn.notes):
             print_note(f"note: {said.replace('groups', 'documents')}")
         for name, value in total.items():

@@ -11,14 +11,8 @@ from torchclusteval.cli.options import numbered, print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.labels.inputs import check_device
 from torchclusteval.labels.spelled import whole_number
-from torchclusteval.overlap import (
-    OVERLAP_DEFAULT,
-    OVERLAP_MEASURES,
-    Memberships,
-    evaluate_overlapping,
-    read_memberships,
-)
-from torchclusteval.overlap.files import LAYOUTS
+from torchclusteval.overlap import OVERLAP_DEFAULT, OVERLAP_MEASURES, Memberships, evaluate_overlapping
+from torchclusteval.overlap.files import LAYOUTS, read_memberships
 from torchclusteval.overlap.inputs import no_item_in_common
 from torchclusteval.scoring.scores import best_first
 

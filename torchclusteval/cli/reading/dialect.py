@@ -63,20 +63,13 @@ def find_dialect(head: str, path: str, header: str, complete: bool) -> Dialect:
     if header == "no" or (header == "auto" and all(is_number(cell) or cell in SPELLINGS for cell in names)):
         header_end, below = 0, [first, *below]
         names = [str(i) for i in range(len(first))]
-    trailing, names = _last_cell(names, below, header_end > 0)
+    ends_in_delimiter, names = _last_cell(names, below, header_end > 0)
     _check_names(names, path, delimiter)
     start = skipped + header_end
-    size = sum(len(line.encode("utf-8", "surrogateescape")) for line in lines[:start])
+    body = sum(len(line.encode("utf-8", "surrogateescape")) for line in lines[:start])
+    has_unnamed_cell = len(names) + ends_in_delimiter > len(first)
     sample = tuple(tuple(row) for row in below)
-    return Dialect(
-        delimiter=delimiter,
-        names=tuple(names),
-        body=size,
-        first_line=start + 1,
-        ends_in_delimiter=trailing,
-        has_unnamed_cell=len(names) + trailing > len(first),
-        sample=sample,
-    )
+    return Dialect(delimiter, tuple(names), body, start + 1, ends_in_delimiter, has_unnamed_cell, sample)
 
 
 def _last_cell(names: list[str], below: list[list[str]], has_header: bool) -> tuple[bool, list[str]]:

@@ -16,14 +16,7 @@ from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
-from torchclusteval.labels.spelled import (
-    BadSpellingError,
-    is_number,
-    is_plain,
-    leading_zeros,
-    numbers_or_text,
-    whole_number,
-)
+from torchclusteval.labels.spelled import BadSpellingError, is_fraction, is_plain, leading_zeros, numbers_or_text
 from torchclusteval.scoring.no_clusterings import FEW
 from torchclusteval.streaming.distributed import rank_and_size
 
@@ -52,11 +45,7 @@ class Held:
 
 
 def hold_columns(
-    asked: Selection,
-    options: Mapping[str, str | None] | None = None,
-    *,
-    truth_first: bool = False,
-    row_names: bool = False,
+    asked: Selection, options: Mapping[str, str | None] = {}, *, truth_first: bool = False, row_names: bool = False
 ) -> tuple[list[Held], Held | None]:
     """The columns that options name (option -> column), then the clusterings; and the names of rows of a single file.
 
@@ -64,7 +53,7 @@ def hold_columns(
     """
     if rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
-    named = {flag: name for flag, name in (options or {}).items() if name is not None}
+    named = {flag: name for flag, name in options.items() if name is not None}
     tables, columns, first = open_tables(asked, named, int(truth_first))
     known = {title: name for title, (table, name) in columns.items() if name in table.names}
     if truth_first:
@@ -79,7 +68,7 @@ def hold_columns(
         del known[own[0]]
         first = [*own, *first]
     ids = {f"{table.path}:{table.row_names}": table.row_names for table in tables if table.row_names}
-    names = pick(known, [title for title in known if title not in first], asked.columns, asked.exclude, ids)
+    names = pick(known, [title for title in known if title not in first], asked, ids)
     wanted = dict.fromkeys([*first, *names])
     parts = [{columns[title][1]: title for title in wanted if columns[title][0] is table} for table in tables]
     with progress_bar("reading") as progress:
@@ -116,36 +105,42 @@ def open_tables(
 
 
 def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence[str]) -> None:
-    """Take the columns that name the same rows in several files, each once, as the names of rows; a note says which.
+    """Take the columns that name the same rows in all files, each once, as the names of rows; a note says which.
 
-    Raise where files have ids in text, but other ones.
+    Raise where several files have ids in text, but not all the same.
     """
     if all(table.row_names is not None for table in tables):
         return
     ids, texts = [_like_ids(table, named) for table in tables], dict[str, str]()
-    for table, name in [(table, name) for table, own in zip(tables, ids, strict=True) for name in own]:
+    columns = [
+        (table, name, is_plain(min(x))) for table, own in zip(tables, ids, strict=True) for name, x in own.items()
+    ]
+    for table, name, number in sorted(columns, key=lambda column: column[2]):
+        left_out = is_asked(table.path, name, exclude)
         cells = [x for block in table.blocks([name], {name}) for x in _texts(block[0])]
-        names, start = set(cells), int(cells[0]) if is_plain(cells[0]) else None
-        # Numbers in their order say no more than the position.
-        is_sure = start is None or (len(cells) > FEW and cells != [str(start + i) for i in range(len(cells))])
-        left_out = is_asked(table.path, name, exclude)  # ids all the same if they agree, else no reason to refuse
-        chosen = list[tuple[Table, str]]()
+        # Numbers may be anything, and in their order say no more than the position.
+        if number and (left_out or len(cells) <= FEW or cells == [str(int(cells[0]) + i) for i in range(len(cells))]):
+            continue
+        names, chosen = set(cells), list[str]()
         for one, heads in zip(tables, ids, strict=True):
-            same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
-            chosen += [(one, x) for x in ([name] if name in heads and not left_out else same[:1])]
-        if len(chosen) > 1:
-            for one, x in chosen:
+            known = {name} if number and table.row_names != name != one.row_names else heads
+            chosen += [x for x, head in heads.items() if x in known and 2 * len(head & names) > len(head)][:1]
+        if len(chosen) == len(tables):
+            for one, x in zip(tables, chosen, strict=True):
                 one.name_rows(x)
-            each = ", ".join(f"{repr(x) if x else 'the first column'} of {one.path}" for one, x in chosen)
-            which = repr(name) if name and {x for _, x in chosen} == {name} else each
+            titles = [
+                f"{x!r} of {one.path}" if x else f"the first column of {one.path}"
+                for one, x in zip(tables, chosen, strict=True)
+            ]
+            which = repr(name) if name and {*chosen} == {name} else ", ".join(titles)
             print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
             return
-        if start is None and len(cells) > FEW and not left_out:
+        if not number and len(cells) > FEW and not left_out:
             texts.setdefault(table.path, name)
     if len(texts) > 1:
-        (path, name), (other, own), *_ = texts.items()
+        got = " and ".join(f"{name!r} of {path}" for path, name in texts.items())
         remedy = "--id COLUMN says which column of all files holds them, --join position ignores them"
-        raise ValueError(f"{other}: expected the ids in {name!r} of {path}; got others in {own!r} ({remedy})")
+        raise ValueError(f"FILE: expected the same ids in all {len(tables)} files, or in none; got {got} ({remedy})")
 
 
 def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | None = None) -> dict[str, set[str]]:
@@ -162,12 +157,8 @@ def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | Non
     return {
         name: {*x}
         for name, x in found.items()
-        if 10 * len({*x}) > 9 * len(x) > 9 and not any(map(_is_fraction, x[:FEW]))
+        if 10 * len({*x}) > 9 * len(x) > 9 and not any(map(is_fraction, x[:FEW]))
     }
-
-
-def _is_fraction(cell: str) -> bool:
-    return is_number(cell) and whole_number(cell) is None
 
 
 def _texts(column: LabelSource) -> list[str]:

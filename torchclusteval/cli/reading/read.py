@@ -29,7 +29,7 @@ def count_table(
         expected = "expected the column that holds the truth (or a second file)"
         raise ValueError(f"--truth: {expected}; {table.path} has {shown(table.names)}")
     known = {name: name for name in table.names}
-    names = pick(known, [name for name in known if name != truth], asked.columns, asked.exclude)
+    names = pick(known, [name for name in known if name != truth], asked)
     columns = list(dict.fromkeys([truth, *names]))
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         count = _Count(table, columns, names, asked)

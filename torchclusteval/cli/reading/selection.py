@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 
 from torchclusteval.cli.options import closest, shown
 from torchclusteval.labels.spelled import SPELLINGS
@@ -49,19 +48,13 @@ def is_asked(path: str, name: str, asked: Sequence[str]) -> bool:
     return any(fnmatchcase(name, x) or fnmatchcase(f"{path}:{name}", x) for x in patterns)
 
 
-def pick(
-    known: Mapping[str, str],
-    default: Sequence[str],
-    columns: Sequence[str],
-    exclude: Sequence[str],
-    ids: Mapping[str, str] = MappingProxyType({}),
-) -> list[str]:
+def pick(known: Mapping[str, str], default: Sequence[str], asked: Selection, ids: Mapping[str, str] = {}) -> list[str]:
     """Titles that are asked for, by themselves or by names (title -> name), patterns with ``*``, or comma lists.
 
     Raise on an unknown name, and where nothing is left.
     """
-    chosen = _match(known, columns, "--columns") if columns else list(default)
-    excluded = set(_match({**known, **ids}, exclude, "--exclude"))  # files may be joined by what is left out
+    chosen = _match(known, asked.columns, "--columns") if asked.columns else list(default)
+    excluded = set(_match({**known, **ids}, asked.exclude, "--exclude"))  # files may be joined by what is left out
     kept = [name for name in chosen if name not in excluded]
     if not kept:
         others = " other than " + shown(named) if (named := [name for name in known if name not in default]) else ""

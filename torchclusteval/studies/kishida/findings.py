@@ -1,7 +1,5 @@
 """The document study in words and figures: averages next to the printed tables, and claims of the paper, yes or no."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -123,17 +121,11 @@ def _order_claims(result: Result) -> list[Claim]:
     forms = [[result.mean(cell, name) for name in NMI_FORMS] for cell in CONFIGURATIONS]
     wrong = sum(any(later - earlier > 1e-12 for earlier, later in pairwise(values)) for values in forms)
     gap = max(abs(result.mean(cell, "nmi_arithmetic") - result.mean(cell, "v_measure")) for cell in CONFIGURATIONS)
+    falls = "Table 1: every similarity falls and the normalised van Dongen rises with the error"
+    cells = f"not in {wrong} of {len(CONFIGURATIONS)}" if wrong else f"{len(CONFIGURATIONS)} configurations"
     return [
-        Claim(
-            "Table 1: every similarity falls and the normalised van Dongen rises with the error",
-            not not_falling,
-            not_falling,
-        ),
-        Claim(
-            "nmi_min >= geometric >= arithmetic >= max >= joint in every configuration",
-            not wrong,
-            f"not in {wrong} of {len(CONFIGURATIONS)}" if wrong else f"{len(CONFIGURATIONS)} configurations",
-        ),
+        Claim(falls, not not_falling, not_falling),
+        Claim("nmi_min >= geometric >= arithmetic >= max >= joint in every configuration", not wrong, cells),
         Claim("nmi_arithmetic = v_measure in every configuration", gap < 1e-12, f"largest difference {gap:.1e}"),
     ]
 
@@ -165,15 +157,12 @@ def _figure_4(result: Result) -> list[Claim]:
 
 def _dendrograms(result: Result) -> list[Claim]:
     groups = "{BCF, NMI-joint, -sqrt, -sum, Vm}, {Jacrd, ARI, FM}, {F, NMI-max, vDon}"
+    same = "the same groups as in Figure 2 for biased classes"
     joins = "BCubed F joins the pair counting measures before the NMI forms"
     checks: tuple[tuple[str, Configuration, Callable[[Any], bool]], ...] = (
         (f"Figure 2: cut at seven, {groups}", Configuration("balanced", 1.0, 10), _has_printed_groups),
         (f"Figure 5: {joins}", Configuration("balanced", 2.0, 40), _bcubed_is_near_pairs),
-        (
-            "Figure 6: the same groups as in Figure 2 for biased classes",
-            Configuration("biased", 1.0, 10),
-            _has_printed_groups,
-        ),
+        (f"Figure 6: {same}", Configuration("biased", 1.0, 10), _has_printed_groups),
     )
     found = []
     for text, cell, check in checks:
@@ -300,13 +289,8 @@ def _draw_curves(
     axis: Any, result: Result, name: str, distribution: str, error: float, lines: Mapping[str, tuple[str, str, str]]
 ) -> None:
     """Draw averages of columns over the number of clusters, each with label, colour and style."""
-    kind = "average (nats)" if lines is _ENTROPIES else "average"
-    axis.set(
-        title=f"{name}: {distribution}, error {error:g}",
-        xlabel="L, number of clusters",
-        ylabel=kind,
-        xticks=CLUSTER_NUMBERS,
-    )
+    title, kind = f"{name}: {distribution}, error {error:g}", "average (nats)" if lines is _ENTROPIES else "average"
+    axis.set(title=title, xlabel="L, number of clusters", ylabel=kind, xticks=CLUSTER_NUMBERS)
     cells = [Configuration(distribution, error, number) for number in CLUSTER_NUMBERS]
     for column, (label, colour, style) in lines.items():
         means = [result.mean(cell, column) for cell in cells]

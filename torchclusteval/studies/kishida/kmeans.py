@@ -5,8 +5,6 @@ Gram matrix of the unit vectors, and the products of every item with every clust
 of that matrix.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import torch
@@ -80,7 +78,7 @@ class _Search(NamedTuple):
     sizes: Tensor  # (S, K)
 
     @classmethod
-    def begin(cls, gram: Tensor, labels: Tensor, n_clusters: int) -> _Search:
+    def begin(cls, gram: Tensor, labels: Tensor, n_clusters: int) -> "_Search":
         member = torch.nn.functional.one_hot(labels, n_clusters).to(gram.dtype).mT  # (S, K, N)
         products = member @ gram
         return cls(labels.clone(), products, (products * member).sum(2), member.sum(2))

@@ -4,8 +4,6 @@ The simulation draws random document sets, clusters and scores them. The text of
 program, and no reading of the text comes near the printed tables, so ``PRESETS`` names four readings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -76,12 +74,7 @@ class DocumentModel:
 
 
 def generate_documents(
-    model: DocumentModel,
-    class_sizes: Sequence[int],
-    error_mean: float,
-    n_sets: int,
-    *,
-    generator: torch.Generator,
+    model: DocumentModel, class_sizes: Sequence[int], error_mean: float, n_sets: int, *, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
