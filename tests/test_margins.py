@@ -92,14 +92,9 @@ def test_labels_against_counting_item_by_item(kind: str, layout: str, data: st.D
     absent: dict[str, Any] = {name: label[name] for name in ("absent_true", "absent_pred")}
     given_options = {**options, **absent, "ignore_index": label["ignored"], "item_dims": 1, "layout": layout}
     tables = ContingencyTables.from_labels(to(true), to(pred), **given_options)
-    found = expected(
-        np.asarray(to(true)).tolist(),
-        np.asarray(to(pred)).tolist(),
-        (label["absent_true"], label["absent_pred"]),
-        keep=keep,
-        ignored=label["ignored"],
-        weights=amounts,
-    )
+    classes, clusters = (np.asarray(to(x)).tolist() for x in (true, pred))
+    lone = label["absent_true"], label["absent_pred"]
+    found = expected(classes, clusters, lone, keep=keep, ignored=label["ignored"], weights=amounts)
     assert by_label(tables) == found
     assert tables.layout == layout
     assert (tables.is_integer) == (weights != "floats")

@@ -54,15 +54,8 @@ def test_options_of_labels(tmp_path: Path, run: Any) -> None:
     asked = ["score", path, "--truth", "class", "--by", "document", "--measures", "bcubed_f", *options]
     found = run(*asked, "--format", "json").json
     kept = [row for row in ROWS if row[0]]
-    expected = tce.evaluate(
-        [row[1] or None for row in kept],
-        [int(row[3]) for row in kept],
-        "bcubed_f",
-        by=[row[0] for row in kept],
-        missing="ignore",
-        noise_label=-1,
-        ignore_index="z",
-    )
+    true, pred, by = [row[1] or None for row in kept], [int(row[3]) for row in kept], [row[0] for row in kept]
+    expected = tce.evaluate(true, pred, "bcubed_f", by=by, missing="ignore", noise_label=-1, ignore_index="z")
     macro, pooled, together = found["scores"]
     assert together["coverage"] == macro["coverage"]
     given = [row for row in kept if row[1] not in ("", "z") and row[3] != "-1"]

@@ -107,6 +107,8 @@ def test_worked_runs() -> None:
     assert found.labels.tolist() == GOLDEN["runs"]["consensus"]
     assert 1 - found.agreement.mean().item() == pytest.approx(float(Fraction(GOLDEN["runs"]["uncertainty"])))
     assert found.converged
+    ties = tce.consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
+    assert ties.labels.tolist() == [0, 0, 0, 1, 1]  # the lowest label
     values = tce.element_consistency(RUNS).tolist()
     assert values == pytest.approx(fractions(GOLDEN["runs"]["element_consistency"]), abs=1e-15)
     stable = tce.transitions(RUNS)
@@ -142,11 +144,6 @@ def test_consensus_without_some_items(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.labels.tolist()[:4] == [0, 0, 1, 1]
         assert found.agreement.tolist() == pytest.approx([1, 1, 1, 1, float("nan")], nan_ok=True)
         assert found.converged
-
-
-def test_vote_ties_go_to_the_lowest_label() -> None:
-    found = tce.consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
-    assert found.labels.tolist() == [0, 0, 0, 1, 1]
 
 
 def slow_consistency(runs: np.ndarray) -> list[float]:

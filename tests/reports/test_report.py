@@ -389,10 +389,8 @@ def test_few_groups_tell_nothing_apart() -> None:
     true = [0, 0, 1, 1] * 5
     pred = [[0, 0, 1, 1] * 5, [0, 1, 0, 1] * 5]
     for count, least in ((1, 1.0), (5, 1 / 16)):
-        ids = [i // 4 for i in range(4 * count)]
-        found = tce.report(
-            true[: 4 * count], [row[: 4 * count] for row in pred], by=ids, measures=["ari"], n_resamples=300
-        )
+        n, ids = 4 * count, [i // 4 for i in range(4 * count)]
+        found = tce.report(true[:n], [row[:n] for row in pred], by=ids, measures=["ari"], n_resamples=300)
         assert found.evidence.differences["ari"].p_value.tolist() == [least]
         html = found._repr_html_()
         assert "beyond chance" not in html
@@ -449,9 +447,8 @@ def test_the_same_partition_within_each_group() -> None:
 def test_the_smallest_p_value_is_a_bound() -> None:
     """Every draw favours the truth, so the p-value is 2 / (99 + 1), adjusted for one comparison."""
     true = np.arange(200) % 4
-    page = page_of(
-        tce.report(true, {"truth": true + 1, "other": np.arange(200) // 50}, measures=["ari"], n_resamples=99)
-    )
+    runs = {"truth": true + 1, "other": np.arange(200) // 50}
+    page = page_of(tce.report(true, runs, measures=["ari"], n_resamples=99))
     assert [row[3:] for row in page.rows if row and row[-1] == "told apart"] == [["≤ 0.0200", "told apart"]]
     assert "≤: the smallest value that this number of draws and comparisons can give." in page.text
     assert page.text.count("n_resamples=") == 1  # for adjusted values, not for those before
@@ -516,13 +513,7 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
 def test_an_own_measure_ranks(better: Any) -> None:
     """By its name or its record, among the measures or in addition to them; the lead ranks the picture too."""
     true, pred = clusterings(4)
-    own = tce.Measure(
-        name="mine",
-        family="pairs",
-        function=lambda tables: tables.n_clusters.double() + tables.n_cells.double(),
-        range=(0, 100),
-        better=better,
-    )
+    own = tce.Measure("mine", "pairs", lambda t: t.n_clusters.double() + t.n_cells.double(), (0, 100), better=better)
     scores = tce.evaluate(true, pred, [own])
     expected = scores.best("mine")
     calls: tuple[tuple[list[Any], Any], ...] = ((["ari", own], "mine"), (["ari", own], own), (["ari"], own))
@@ -532,9 +523,7 @@ def test_an_own_measure_ranks(better: Any) -> None:
         page = page_of(found)
         assert f"mine ({better} is better)" in page.text
         assert any(f"mine with 95 % intervals ({better} is better)" in drawn for drawn in page.pictures.values())
-    other = tce.Measure(
-        name="mine", family="pairs", function=tce.MEASURES["purity"].function, range=(0, 1), better="higher"
-    )
+    other = tce.Measure("mine", "pairs", tce.MEASURES["purity"].function, (0, 1), better="higher")
     with pytest.raises(ValueError, match=r"^sort: "):
         tce.report(true, pred, measures=["ari", own], sort=other)
     with pytest.raises(ValueError, match=r"^sort: expected the name of a measure; got 'mine'"):

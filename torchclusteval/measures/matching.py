@@ -90,10 +90,10 @@ def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
     return ratio(part, items(tables), tables)
 
 
-def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
-    """The items outside each part, summed over the parts, ``(*batch,)`` int64 or float64."""
-    first, *others = (tables.n_items - part for part in parts)
-    return sum(others, start=first)
+def _outside(tables: ContingencyTables, part: Tensor, other: Tensor | None = None) -> Tensor:
+    """The items outside a part, plus those outside the other part, ``(*batch,)`` int64 or float64."""
+    outside = tables.n_items - part
+    return outside if other is None else outside + (tables.n_items - other)
 
 
 @share(swapped="inverse_purity", source="zhao2001", combines="mean", sums=Sums(majority_of_clusters, items))
