@@ -100,8 +100,8 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for one class; nan without items.
     Example: 0.5409
     """
-    most = tables.n_classes.double().log()
-    return ratio(information.classes_given_clusters(tables), most, tables, identical=0.0, maximum=1.0)
+    conditional = information.classes_given_clusters(tables)
+    return ratio(conditional, tables.n_classes.double().log(), tables, identical=0.0, maximum=1.0)
 
 
 @measure("entropy", range=FROM_ZERO, symmetric=True, source="shannon1948", linear_in="information")
