@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -269,3 +270,19 @@ def test_the_headline_measures_have_a_name() -> None:
     assert [*tce.evaluate(true, pred, ["default", "nid"])] == [*tce.measures.DEFAULT, "normalized_information_distance"]
     with pytest.raises(ValueError, match="expected the name of a measure; got 'default'"):
         tce.evaluate_overlapping({1: [1]}, {1: [1]}, ["default"])
+
+
+@pytest.mark.parametrize("options", [{}, {"layout": "sparse"}, {"ignore_index": 2}, {"mask": [True] * 5 + [False]}])
+@pytest.mark.parametrize("measures", [None, "all", ["ari"]])
+def test_scores_of_one_clustering_are_ordinary_tensors(measures: Any, options: dict[str, Any]) -> None:
+    """The same as of tables, and of use to autograd and in place, whatever they were computed with."""
+    labels = [0, 0, 1, 1, 2, 0], [1, 1, 0, 0, 1, 2]
+    scores = tce.evaluate(*labels, measures, **options)
+    kept = tce.evaluate_tables(tce.ContingencyTables.from_labels(*labels, **options), measures)
+    weight = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    for name, value in scores.items():
+        torch.testing.assert_close(value, kept[name], rtol=0, atol=0, equal_nan=True)
+        (weight * value).backward()
+        assert not value.clone().mul_(2).is_inference()
+    facts = [getattr(scores, field.name) for field in fields(scores)]
+    assert not any(x.is_inference() for x in [*scores.values(), *facts] if isinstance(x, torch.Tensor))

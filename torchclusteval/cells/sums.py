@@ -47,9 +47,10 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
     @wraps(function)
     def value(tables: Any) -> T:
-        if not hasattr(type(tables), "_launched"):
-            raise not_tables(tables)
-        sums: dict[str, T] | None = tables._launched
+        try:
+            sums: dict[str, T] | None = tables._launched
+        except AttributeError:
+            raise not_tables(tables) from None
         found = None if sums is None else sums.get(name)
         return function(tables) if found is None else found
 

@@ -167,6 +167,8 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
         return homogeneity(tables)
     if beta == math.inf:
         return completeness(tables)
+    if beta == 1:
+        return nmi(tables)
     numerator = (1 + float(beta)) * information.shared(tables)
     denominator = float(beta) * information.of_clusters(tables) + information.of_classes(tables)
     return ratio(numerator, denominator, tables, maximum=1.0)

@@ -158,11 +158,18 @@ def average_of(classes: Tensor, clusters: Tensor, average: str) -> Tensor:
     return classes if average == "classes" else clusters
 
 
+@cached_on_tables
+def mean_entropy(tables: ContingencyTables) -> Tensor:
+    return average_of(of_classes(tables), of_clusters(tables), "arithmetic")
+
+
 def average_entropy(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) -> Tensor:
     """An average of H(C) and H(K) as :func:`average_of`, or ``"joint"``, H(C, K)."""
     check_choice(average, "average", allowed)
     if average == "joint":
         return joint(tables)
+    if average == "arithmetic":
+        return mean_entropy(tables)
     return average_of(of_classes(tables), of_clusters(tables), average)
 
 

@@ -47,6 +47,7 @@ _CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are misse
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
 TOLERANCE = 1e-9  # of log a; the code length changes by its square
 LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
+SMALL = 1e3  # items of a group
 FEW_PROBLEMS = 24  # up to this many one after another is faster
 MOST_STATES = 1 << 12  # cells of the array that counts exactly
 MAX_KEPT = 1 << 12  # exact results kept between calls
@@ -388,7 +389,11 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     left = (~(rises | falls)).nonzero()[0]
     if len(left) <= FEW_PROBLEMS:
         for problem in left.tolist():
-            lowest[problem] = brentq(_slope(urns, problem), -limit, limit, xtol=TOLERANCE)
+            slope = _slope(urns, problem)
+            if slope(-limit) >= 0:  # rounding apart, as above
+                lowest[problem] = -limit
+            elif slope(limit) > 0:
+                lowest[problem] = brentq(slope, -limit, limit, xtol=TOLERANCE)
     else:
         ends = low[left], high[left]
         found = find_root(
@@ -399,11 +404,16 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
 
 
 def _slope(urns: Urns, problem: int) -> Callable[[float], float]:
-    """The slope of one problem, to the bit as among others."""
+    """The slope of one problem, rounding aside as among others; of small groups term by term, the sum over ``k``."""
     chosen = urns.place % len(urns.kinds) == problem
-    x, weight = urns.size[chosen], urns.weight[chosen]
-    kinds, one = np.where(weight > 0, urns.kinds[problem], 1.0), np.zeros(len(x), np.int64)
-    return lambda log_a: float(np.bincount(one, _rises(x, kinds * np.exp(log_a)) * weight)[0])
+    x, weight, kinds = urns.size[chosen], urns.weight[chosen], urns.kinds[problem]
+    if x.max() <= SMALL:
+        k, above = np.arange(x.max()), weight > 0
+        held = [(x[side] > k[:, None]) @ weight[side] for side in (above, ~above)]  # sizes above k
+        times, steps = np.concatenate(held), np.concatenate([k / kinds, k])
+        return lambda log_a: float(times.dot((a := math.exp(log_a)) / (a + steps)))
+    b, one = np.where(weight > 0, kinds, 1.0), np.zeros(len(x), np.int64)
+    return lambda log_a: float(np.bincount(one, _rises(x, b * np.exp(log_a)) * weight)[0])
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:

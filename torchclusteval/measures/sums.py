@@ -175,6 +175,6 @@ def weighted_harmonic_mean(
     check_number(alpha, "alpha", 0, 1)
     if alpha in (0, 1):
         return precision if alpha == 1 else recall
-    denominator = alpha * recall + (1 - alpha) * precision
+    denominator = (recall + precision) * 0.5 if alpha == 0.5 else alpha * recall + (1 - alpha) * precision
     undefined = None if positive else denominator == 0
     return ratio(precision * recall, denominator, tables, undefined=undefined)

@@ -1,6 +1,7 @@
 """Score tables: evaluation, compiled evaluation, and the pooled scores of groups of items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
@@ -76,7 +77,7 @@ def evaluate(
     tables = ContingencyTables._count(labels_true, labels_pred, own)
     doubtful = {} if tables.names is None else warn_of_no_clusterings(tables, own.noise)
     labelled = {} if own is DEFAULTS else own.of_partitions
-    scores = _evaluate(tables, chosen, chunk_size)
+    scores = _evaluate(tables, chosen, chunk_size, kept=False)
     return replace(scores, doubtful=doubtful, labelled=labelled) if doubtful or labelled else scores
 
 
@@ -164,18 +165,25 @@ def _reads_cells(measure: Measure) -> bool:
 
 
 @on_one_thread
-def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
-    kept, skipped = split_applicable(tables, chosen)
-    ordered = kept
+def _evaluate(
+    tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None, kept: bool = True
+) -> Scores:
+    """The scores. Of one table that nobody keeps, torch computes them without records for gradients, which is faster."""
+    applied, skipped = split_applicable(tables, chosen)
+    ordered = applied
     if tables.device.type == "cpu":
         retain_freed_memory()
     else:  # queue all other work of the device before waiting for it
-        ordered = sorted(kept, key=lambda measure: measure.on_host)
+        ordered = sorted(applied, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
-    for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
-        values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
-    return scores_of(tables, kept, [values[measure.name] for measure in kept], skipped)
+    bare = not (kept or tables.batch_shape or tables._most_items is None or torch.is_inference_mode_enabled())
+    bare = bare and 0 < len(applied) == sum(measure.is_own for measure in applied)
+    with torch.inference_mode() if bare else nullcontext():
+        for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
+            values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
+    found = [values[measure.name] for measure in applied]
+    return scores_of(tables, applied, torch.stack(found).unbind() if bare else found, skipped)
 
 
 def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
@@ -239,7 +247,7 @@ def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: 
 def _values_of(measures: Sequence[Measure], tables: ContingencyTables) -> Iterator[Tensor]:
     shape = tables.batch_shape
     for measure in measures:
-        yield value_of(measure, shape, tables)
+        yield measure.function(tables) if measure.is_own else value_of(measure, shape, tables)
 
 
 def in_chunks(
