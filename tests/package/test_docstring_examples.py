@@ -28,7 +28,7 @@ def test_every_public_callable_has_an_example(name: str) -> None:
 @pytest.mark.parametrize("file", [str(path.relative_to(ROOT)) for path in FILES])
 def test_examples_print_what_stands_there(file: str) -> None:
     module = importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-    finder, names = doctest.DocTestFinder(exclude_empty=True), {"tce": tce, "torch": torch}
+    finder, names = doctest.DocTestFinder(exclude_empty=True), {"tce": tce, "torch": torch, "__name__": "__main__"}
     found = finder.find(module, module.__name__, extraglobs=names)
     examples = [test for test in found if test.examples]
     assert examples
