@@ -168,7 +168,7 @@ def _reads_cells(measure: Measure) -> bool:
 def _evaluate(
     tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None, kept: bool = True
 ) -> Scores:
-    """The scores. Of one table that nobody keeps, torch computes them without records for gradients, which is faster."""
+    """The scores. Of one table that nobody keeps they come without records for gradients, which is faster."""
     applied, skipped = split_applicable(tables, chosen)
     ordered = applied
     if tables.device.type == "cpu":
