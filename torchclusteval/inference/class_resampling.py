@@ -89,8 +89,9 @@ class ClassResampler:
             return ContingencyTables(cells.counts * rows[..., None], validate=False)
         kept, size = drawn.index_select(1, self.number_of_cell).flatten(), len(cells.row)
         at = torch.from_numpy(np.flatnonzero(kept.numpy())) if kept.device.type == "cpu" else kept.nonzero().squeeze(1)
-        draw = at.div(size, rounding_mode="floor") if len(drawn) > 1 else torch.zeros_like(at)
-        batch, row, column, values = (x.index_select(0, at - draw * size) for x in cells.nonzero())
+        draw = at.div(size, rounding_mode="floor") if len(drawn) > 1 else 0
+        at = at - draw * size
+        batch, row, column, values = (x.index_select(0, at) for x in cells.nonzero())
         shape = torch.Size([len(drawn), self.n_tables])
         parts = TableParts(SparseCells(shape, cells.shape, batch + draw * self.n_tables, row, column, values))
         sizes = self.whole.class_sizes * rows

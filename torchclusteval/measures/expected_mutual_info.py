@@ -23,8 +23,6 @@ A pair of sizes has one value whatever batch it sits in: terms outside its own w
 add rows of terms in order, so that zeros at the end change no bit.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -101,6 +99,11 @@ def _merge_equal(sizes: Tensor) -> _Sizes:
     """Distinct sizes of each row in descending order, padded with zeros to whole blocks."""
     if sizes.shape[1] <= FEW_GROUPS:
         return _Sizes(sizes, None)
+    if len(sizes) == 1 and sizes.is_cpu and int(sizes.amax()) < sizes.shape[1]:  # a sort would take longer
+        times = torch.bincount(sizes[0])
+        size = times.nonzero().flip(0).mT
+        size = torch.nn.functional.pad(size, (0, -size.shape[1] % SUM_BLOCK))
+        return _Sizes(size, times.double()[size])
     size = sizes.sort(descending=True).values
     starts = size.diff(dim=1, prepend=size[:, :1]) != 0
     run = starts.cumsum(1)

@@ -5,8 +5,6 @@ clusters are filled evenly from the useful classes. Each point left open by the 
 field of :class:`Reading`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each property says how a measure must move when one parameter of :mod:`~torchclu
 the others stay. A rate is the share of the comparisons in which the measure does.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
