@@ -3,8 +3,9 @@
     python benchmarks/calls.py --beside FOLDER    # the checkout of an older commit; a minute; writes results/
     python benchmarks/calls.py --small            # a few seconds, to see that it works
 
-One thread, wall seconds. Each checkout runs in a process of its own; the two are timed in turn, so that a busy moment
-hits both. Their values must agree to 1e-12 before anything is timed (of the measures that both have).
+A call of scikit-learn, on arrays of the same labels, is timed next to them. One thread, wall seconds. Each checkout
+runs in a process of its own; the two are timed in turn, so that a busy moment hits both. Their values must agree to
+1e-12 before anything is timed (of the measures that both have).
 """
 
 import argparse
@@ -22,6 +23,7 @@ from typing import Any
 import timing
 import torch
 from compare import MEASURES, Shape, half_right
+from sklearn.metrics import adjusted_rand_score
 
 TOLERANCE = 1e-12
 SAMPLE_S = 0.005  # about how long each turn lasts
@@ -50,12 +52,17 @@ def jobs() -> dict[str, Call]:
     found[f"1000 x 100, {len(MEASURES)} measures"] = lambda: tce.evaluate(truths, batch, MEASURES)
     found["1000 x 100, adjusted_rand of tables"] = of_tables(batch_counts, ["adjusted_rand"])
     found[f"1000 x 100, {len(MEASURES)} measures of tables"] = of_tables(batch_counts, MEASURES)
-    return found
+    arrays = truth.numpy(), labels[0].numpy()
+    if abs(float(tce.evaluate(*arrays, "adjusted_rand")["adjusted_rand"]) - adjusted_rand_score(*arrays)) > TOLERANCE:
+        raise SystemExit("adjusted_rand: another value than scikit-learn's")
+    return {"1 x 100, scikit-learn's adjusted_rand_score": lambda: adjusted_rand_score(*arrays), **found}
 
 
 def values(call: Call) -> dict[str, list[float]]:
     """What a call returned, as numbers."""
     result: Any = call()
+    if isinstance(result, float):
+        return {"adjusted_rand": [result]}
     named = result if isinstance(result, Mapping) else {"counts": result.counts}
     return {name: x.reshape(-1).tolist() for name, x in named.items()}
 

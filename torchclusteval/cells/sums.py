@@ -21,6 +21,7 @@ from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import not_tables
+from torchclusteval.common.lazy import key_of
 
 MOST_CELLS = 1 << 16  # of a table
 FEW_CELLS = 1 << 12  # likewise, on the host
@@ -41,18 +42,22 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {}  # of tables, whose values a lau
 
 
 def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Take the result of a function of tables from ``tables._launched``, where there is one."""
+    """Keep the value of a function on its tables, from ``tables._launched`` where it is there."""
     name = function.__name__.lstrip("_")
+    key = function.__name__ if "." in function.__qualname__ else key_of(function)  # as properties have it
     FUNCTIONS[name] = function
 
     @wraps(function)
     def value(tables: Any) -> T:
         try:
-            sums: dict[str, T] | None = tables._launched
+            kept = tables._memo
         except AttributeError:
             raise not_tables(tables) from None
-        found = None if sums is None else sums.get(name)
-        return function(tables) if found is None else found
+        if key not in kept:
+            sums: dict[str, T] = tables._launched or {}
+            kept[key] = sums[name] if name in sums else function(tables)
+        found: T = kept[key]
+        return found
 
     return value
 

@@ -34,7 +34,7 @@ class lazy_property:  # noqa: N801 - used as a decorator
 
 def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
     """Keep the value of a function on its tables, for all measures that call it."""
-    key = _key(function)
+    key = key_of(function)
 
     @wraps(function)
     def once(tables: Any) -> T:
@@ -56,12 +56,12 @@ def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
     for name in [name for name in vars(made) if isinstance(getattr(type(made), name, None), lazy_property)]:
         del vars(made)[name]
     made._memo = {
-        quantity.key if isinstance(quantity, lazy_property) else _key(quantity): x for quantity, x in values.items()
+        quantity.key if isinstance(quantity, lazy_property) else key_of(quantity): x for quantity, x in values.items()
     }
     made._memo["_launched"] = None  # a kernel would compute the preset quantities again
     result: T = made
     return result
 
 
-def _key(function: Callable[[Any], Any]) -> str:
+def key_of(function: Callable[[Any], Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"

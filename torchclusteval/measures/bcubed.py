@@ -5,7 +5,6 @@ from functools import partial
 from torch import Tensor
 
 from torchclusteval.cells.sums import launched
-from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger
 from torchclusteval.measures.record import UNIT, measure
 from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
@@ -21,14 +20,12 @@ def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
     return ratio(values, items(tables), tables, maximum=1.0)
 
 
-@cached_on_tables
 @launched
 def precisions(tables: ContingencyTables) -> Tensor:
     """Sum over items of the share of the item's cluster with the item's class, ``(*batch,)``."""
     return tables.sum(lambda cell: cell.squares / cell.c_nonzero)
 
 
-@cached_on_tables
 @launched
 def recalls(tables: ContingencyTables) -> Tensor:
     """Sum over items of the share of the item's class in the item's cluster, ``(*batch,)``."""

@@ -36,35 +36,30 @@ def in_base(nats: Tensor, base: float) -> Tensor:
     return nats if base == math.e else nats / math.log(base)
 
 
-@cached_on_tables
 @launched
 def of_classes(tables: ContingencyTables) -> Tensor:
     """H(C)."""
     return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
 
 
-@cached_on_tables
 @launched
 def of_clusters(tables: ContingencyTables) -> Tensor:
     """H(K)."""
     return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
 
 
-@cached_on_tables
 @launched
 def classes_given_clusters(tables: ContingencyTables) -> Tensor:
     """H(C|K)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
-@cached_on_tables
 @launched
 def clusters_given_classes(tables: ContingencyTables) -> Tensor:
     """H(K|C)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
-@cached_on_tables
 @launched
 def shared(tables: ContingencyTables) -> Tensor:
     """I, the mutual information."""
@@ -114,14 +109,12 @@ def above_chance(tables: ContingencyTables) -> Tensor:
     return shared(tables) - expected(tables)
 
 
-@cached_on_tables
 @launched
 def joint(tables: ContingencyTables) -> Tensor:
     """H(C, K)."""
     return of_classes(tables) + clusters_given_classes(tables)
 
 
-@cached_on_tables
 @launched
 def variation(tables: ContingencyTables) -> Tensor:
     """H(C|K) + H(K|C)."""

@@ -27,14 +27,12 @@ share = partial(measure, "matching", range=UNIT, perfect=1.0)
 distance = partial(measure, "matching", better="lower", perfect=0.0)
 
 
-@cached_on_tables
 @launched
 def majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
 
 
-@cached_on_tables
 @launched
 def majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
