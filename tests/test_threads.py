@@ -1,6 +1,9 @@
 """Threads: torch's own see no work of the package, and any number of the package's own gives the same results."""
 
+import multiprocessing
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,6 +70,17 @@ def test_every_item_is_taken_once_and_shares_are_not_shared_again() -> None:
     assert len(taken) == 4
     assert thread_count() == 4
     assert share(work, range(2), 1)[0][0] == [0, 1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_a_fork_has_threads_of_its_own() -> None:
+    all_four = threading.Barrier(4)
+    share(lambda _: all_four.wait(), range(4), 4)
+    time.sleep(0.2)  # until they wait for work
+    child = multiprocessing.get_context("fork").Process(target=share, args=(list, range(4), 4))
+    child.start()
+    child.join(60)  # it would wait for the threads of its parent for ever
+    assert child.exitcode == 0
 
 
 def test_an_error_stops_the_other_threads() -> None:

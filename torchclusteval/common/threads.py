@@ -12,7 +12,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
@@ -85,7 +85,7 @@ def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: i
     inference = torch.is_inference_mode_enabled()
 
     @on_one_thread
-    def run(_: int) -> T:
+    def run() -> T:
         _outer.threads = 1  # shared work is not shared again
         try:
             with torch.inference_mode(inference):
@@ -94,11 +94,23 @@ def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: i
             waiting.clear()
             raise
 
-    with ThreadPoolExecutor(number) as pool:
-        try:
-            return list(pool.map(run, range(number)))
-        finally:
-            waiting.clear()  # after an interruption, too
+    running = [_pool().submit(run) for _ in range(number)]
+    try:
+        wait(running)
+    finally:
+        waiting.clear()  # after an interruption, too
+        wait(running)
+    return [call.result() for call in running]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that stay: new ones would begin each call without memory of their own."""
+    return ThreadPoolExecutor(_MAX_THREADS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has no threads
 
 
 def _taken(waiting: deque[Item]) -> Iterator[Item]:
