@@ -1,7 +1,5 @@
 """``estimate``: what ``estimate_from_sample`` finds, and where the command line says that it is needed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

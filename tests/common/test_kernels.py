@@ -1,7 +1,5 @@
 """How kernels are chosen: the first use on a device, the environment variable, and what cannot run them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

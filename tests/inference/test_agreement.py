@@ -1,7 +1,5 @@
 """All pairs of clusterings, and the stability of restarts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals by drawing classes: against enumeration, the unit that is drawn, and coverage of small entities."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from itertools import combinations

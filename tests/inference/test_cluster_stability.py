@@ -1,7 +1,5 @@
 """Stability of clusters, consensus, consistency and transitions: hand-worked fractions, slow loops, laws."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Differences over groups of items, against all swaps of few groups and all draws of three."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Resampling of groups of items: resamples are pooled scores of the groups drawn."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -4,8 +4,6 @@ Seeds are fixed, so no test here is flaky. A statistical test allows ``SIGMAS`` 
 each comparison would fail, for correct code, with probability 7e-6.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

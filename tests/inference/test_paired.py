@@ -3,8 +3,6 @@
 Seeds are fixed, as in ``test_inference``.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

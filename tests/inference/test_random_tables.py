@@ -4,8 +4,6 @@ Seeds are fixed, so no test here is flaky. With a fresh seed each of the statist
 code, with probability ``CHANCE``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Estimates from a sample of true classes: printed values, exact sums of all classes, and coverage of the error."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -4,8 +4,6 @@ Each task runs in a process of its own, as Triton decides at import whether kern
 this file is what those processes run. Expected values are counts by a loop, and sums and expectations to 50 digits.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

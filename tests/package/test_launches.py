@@ -1,7 +1,5 @@
 """Budgets of operations, waits and bytes of calls on a CUDA device, counted on a simulated one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 As on a phone of 390 pixels, in a frame of this width: a window of the browser has at least 500.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

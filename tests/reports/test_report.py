@@ -1,7 +1,5 @@
 """The report: what stands on the page, that it is whole, and that labels cannot break it."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re

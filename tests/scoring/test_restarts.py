@@ -1,7 +1,5 @@
 """After many restarts: distinct partitions, the best of them, files."""
 
-from __future__ import annotations
-
 import collections
 import csv
 import time

@@ -5,8 +5,6 @@ operation that moves its arguments, whatever the torch operations behind it do h
 number read, or a result whose size depends on values.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -107,24 +107,24 @@ def open_tables(
 def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence[str]) -> None:
     """Take the columns that name the same rows in all files, each once, as the names of rows; a note says which.
 
-    Raise where several files have ids in text, but not all the same.
+    Raise where several files have ids, but not all the same.
     """
     if all(table.row_names is not None for table in tables):
         return
-    ids, texts = [_like_ids(table, named) for table in tables], dict[str, str]()
+    ids, apart = [_like_ids(table, named) for table in tables], dict[str, str]()
     columns = [
-        (table, name, is_plain(min(x))) for table, own in zip(tables, ids, strict=True) for name, x in own.items()
+        (is_asked(table.path, name, exclude), all(map(is_plain, x)), table, name)
+        for table, own in zip(tables, ids, strict=True)
+        for name, x in own.items()
     ]
-    for table, name, number in sorted(columns, key=lambda column: column[2]):
-        left_out = is_asked(table.path, name, exclude)
+    for left_out, _, table, name in sorted(columns, key=lambda column: column[:2]):  # text first
         cells = [x for block in table.blocks([name], {name}) for x in _texts(block[0])]
-        # Numbers may be anything, and in their order say no more than the position.
-        if number and (left_out or len(cells) <= FEW or cells == [str(int(cells[0]) + i) for i in range(len(cells))]):
-            continue
-        names, chosen = set(cells), list[str]()
-        for one, heads in zip(tables, ids, strict=True):
-            known = {name} if number and table.row_names != name != one.row_names else heads
-            chosen += [x for x, head in heads.items() if x in known and 2 * len(head & names) > len(head)][:1]
+        number, names, chosen = all(map(is_plain, cells)), set(cells), list[str]()
+        # Few numbers may be anything, and in their order they say no more than the position.
+        is_sure = not number or (len(cells) > FEW and cells != [str(int(cells[0]) + i) for i in range(len(cells))])
+        for heads in ids:
+            same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
+            chosen += [name] if name in heads and not left_out else same[:1]
         if len(chosen) == len(tables):
             for one, x in zip(tables, chosen, strict=True):
                 one.name_rows(x)
@@ -135,10 +135,10 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
             which = repr(name) if name and {*chosen} == {name} else ", ".join(titles)
             print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
             return
-        if not number and len(cells) > FEW and not left_out:
-            texts.setdefault(table.path, name)
-    if len(texts) > 1:
-        got = " and ".join(f"{name!r} of {path}" for path, name in texts.items())
+        if len(cells) > FEW and is_sure and not left_out and (not number or sum(name in heads for heads in ids) > 1):
+            apart.setdefault(table.path, name)
+    if len(apart) > 1:
+        got = " and ".join(f"{apart[x.path]!r} of {x.path}" if x.path in apart else f"none of {x.path}" for x in tables)
         remedy = "--id COLUMN says which column of all files holds them, --join position ignores them"
         raise ValueError(f"FILE: expected the same ids in all {len(tables)} files, or in none; got {got} ({remedy})")
 
