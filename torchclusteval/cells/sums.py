@@ -100,34 +100,32 @@ def sums_on_host(cell: CellQuantities, items: int | None, only_pairs: bool) -> d
         return None
     count, classes, clusters = (x.numpy() for x in (cells.values, cell.class_sizes, cell.cluster_sizes))
     values = _sums_of_pairs(items, *(int(x.dot(x)) for x in (count.reshape(-1), classes, clusters)))
-    ordinary = min(values[name] for name in ("joined", "wanted", "separated", "unwanted", "different")) > 0
-    whole = dict[str, Any]()
+    joined, wanted, separated, unwanted, _, different = values[5:11]
+    found: dict[str, Any] = {"all_ordinary": min(joined, wanted, separated, unwanted, different) > 0}
     if not only_pairs:
-        values |= _sums_of_nats(items, count, classes, clusters)
-        whole = {
-            "n_classes": np.count_nonzero(classes),
-            "n_clusters": np.count_nonzero(clusters),
-            "largest_groups": np.maximum.reduce(classes) + np.maximum.reduce(clusters),
-            "majority_of_classes": np.add.reduce(np.maximum.reduce(count, 1)),
-            "majority_of_clusters": np.add.reduce(np.maximum.reduce(count, 0)),
-        }
-    found: dict[str, Any] = dict(zip(values, torch.from_numpy(np.array([*values.values()])).unbind(), strict=True))
-    found |= zip(whole, torch.from_numpy(np.array([*whole.values()], np.int64)).unbind(), strict=True)
-    return found | {"pairs": PairCounts(*(found[name] for name in PairCounts._fields)), "all_ordinary": ordinary}
+        values += _sums_of_nats(items, count, classes, clusters)
+        largest = np.maximum.reduce(classes) + np.maximum.reduce(clusters)
+        majorities = (np.add.reduce(np.maximum.reduce(count, axis)) for axis in (1, 0))
+        whole = np.array([np.count_nonzero(classes), np.count_nonzero(clusters), largest, *majorities], np.int64)
+        names = "n_classes", "n_clusters", "largest_groups", "majority_of_classes", "majority_of_clusters"
+        found |= zip(names, torch.from_numpy(whole).unbind(), strict=True)
+    found |= zip(VALUES, torch.from_numpy(np.array(values)).unbind(), strict=False)
+    if not only_pairs and values[VALUES.index("shared")] < CANCELLED:
+        del found["shared"]
+    return found | {"pairs": PairCounts(*(found[name] for name in PairCounts._fields))}
 
 
-def _sums_of_pairs(items: int, both: int, of_classes: int, of_clusters: int) -> dict[str, float]:
-    """From the sums of the squares of the cells and of the sizes, by exact integers."""
+def _sums_of_pairs(items: int, both: int, of_classes: int, of_clusters: int) -> tuple[float, ...]:
+    """``VALUES`` up to the sums of nats, from the sums of the squares of the cells and of the sizes, exact integers."""
     ss, sd, ds = (both - items) / 2, (of_clusters - both) / 2, (of_classes - both) / 2
     dd = (items * items - of_clusters - of_classes + both) / 2
     joined, separated = ss + sd, ds + dd
     sums = joined, ss + ds, separated, sd + dd, ss + dd, sd + ds, joined + separated, ss * dd - sd * ds
-    names = "n_items_f64", *PairCounts._fields, *SUMS_OF_PAIRS
-    return dict(zip(names, (float(items), ss, sd, ds, dd, *sums), strict=True))
+    return float(items), ss, sd, ds, dd, *sums
 
 
-def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> dict[str, float]:
-    """Sums of logarithms and of shares of the cells, from these and the sizes of both sides."""
+def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> tuple[float, ...]:
+    """``SUMS_OF_NATS``, from the cells and the sizes of both sides."""
     table = np.empty((len(classes) + 1, len(clusters) + 1))
     n, r, c = table[:-1, :-1], table[:-1, -1], table[-1, :-1]
     n[:], r[:], c[:], table[-1, -1] = count, classes, clusters, items
@@ -139,8 +137,9 @@ def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> 
     terms, cells, by_class = logs * table, np.empty((5, *n.shape)), np.empty((3, len(r)))
     cells[:2] = terms[:, :-1, :-1]
     np.multiply(n, logs[0, :-1, -1:] - logs[0, :-1, :-1], out=cells[2])
-    np.divide(n * n, nonzero[-1, :-1], out=cells[3])
-    np.divide(n * n, nonzero[:-1, -1:], out=cells[4])
+    squares = n * n
+    np.divide(squares, nonzero[-1, :-1], out=cells[3])
+    np.divide(squares, nonzero[:-1, -1:], out=cells[4])
     by_class[0] = terms[0, :-1, -1]
     np.multiply(np.maximum.reduce(n / (r[:, None] + nonzero[-1, :-1]), 1), 2, out=by_class[1])
     np.multiply(by_class[1], r, out=by_class[2])
@@ -151,10 +150,7 @@ def _sums_of_nats(items: int, count: Array, classes: Array, clusters: Array) -> 
     of_classes /= items
     joint, variation = of_classes + given_classes, given_clusters + given_classes
     nats = of_classes, of_clusters, given_clusters, given_classes, shared, joint, variation
-    found = dict(zip(SUMS_OF_NATS, (*nats, precisions, recalls, best, weighted), strict=True))
-    if shared < CANCELLED:
-        del found["shared"]
-    return found
+    return *nats, precisions, recalls, best, weighted
 
 
 class Independence(NamedTuple):
