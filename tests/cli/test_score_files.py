@@ -245,6 +245,36 @@ def test_files_as_people_have_them(tmp_path: Path, run: Any, error: Any, monkeyp
     assert "renamed.csv: --id: expected a column 'cell' in each file; got 'item', 'run' (--join position" in refused
 
 
+IDS, MIXED = [*range(100, 160)], [f"A{i}" if i % 3 else str(i) for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "others", "names", "joined"),
+    [
+        (IDS, IDS, ("id", "id"), True),
+        (IDS, IDS, ("id", "key"), True),
+        (IDS, [i + 50 for i in IDS], ("id", "id"), False),
+        (IDS[:12], IDS[:12], ("id", "id"), True),
+        (IDS, [f"{i}.0" for i in IDS], ("id", "id"), True),
+        ([f"{i:04d}" for i in IDS], IDS, ("id", "id"), True),
+        (MIXED, MIXED, ("id", "item"), True),
+        (MIXED, [f"{i}x" for i in MIXED], ("id", "id"), False),
+    ],
+)
+def test_ids_join_or_are_refused(
+    ids: list[Any], others: list[Any], names: tuple[str, str], joined: bool, tmp_path: Path, run: Any, error: Any
+) -> None:
+    files, rng = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], np.random.default_rng(0)
+    for file, own, name in zip(files, (ids, others), names, strict=True):
+        rows = [f"{own[i]},{i % 4}" for i in rng.permutation(len(own))]
+        Path(file).write_text("\n".join([f"{name},label", *rows]))
+    asked = ["score", *files, "--truth", f"{files[0]}:label", "--measures", "ari", "--format", "json"]
+    if joined:
+        assert [row["adjusted_rand"] for row in run(*asked).json["scores"]] == [1]
+    else:
+        assert "--join position ignores" in error(*asked)
+
+
 @pytest.mark.parametrize("names", [("confidence", "confidence"), ("probability", "score")])
 def test_measurements_and_clusterings_of_many_groups_are_no_ids(
     names: tuple[str, str], tmp_path: Path, run: Any

@@ -131,7 +131,9 @@ def test_groups_without_items_are_not_exchanged() -> None:
     assert found.notes == ("5 groups say too little for intervals of 95 % (no p-value of swaps is below 0.0625)",)
     drawn = tce.paired_groups(one, other, ["ari"], 2000, rng=0, test="bootstrap")
     assert drawn["ari"].low.isnan().tolist() == [False, False, True]
-    assert drawn.notes == ()
+    assert drawn.notes == found.notes
+    one, other = (ContingencyTables.from_labels(true, torch.stack([x, a]), by=by, mask=mask[:2]) for x in (a, b))
+    assert tce.paired_groups(one, other, ["ari"], 100, rng=0).notes == ("the same tables as the other side: 1",)
 
 
 @pytest.mark.parametrize("macro", [False, True])

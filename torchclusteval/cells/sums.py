@@ -51,10 +51,10 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
     def value(tables: Any) -> T:
         try:
             kept = tables._memo
+            sums: dict[str, T] = {} if key in kept else tables._launched or {}
         except AttributeError:
             raise not_tables(tables) from None
         if key not in kept:
-            sums: dict[str, T] = tables._launched or {}
             kept[key] = sums[name] if name in sums else function(tables)
         found: T = kept[key]
         return found

@@ -115,12 +115,12 @@ def paired_groups(
     first, places, same = _repeats(tables_a, tables_b, shape)
     compared, filled = first[~same[first]], _filled_groups(pair)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
-    finest, sides, notes = torch.zeros(n_tables), 2, list[str]()
+    finest, sides = torch.zeros(n_tables), 2
     if test == "permutation":
         finest, sides = (2.0 ** (1 - filled)).clamp(max=1.0), 1  # p-value of all swaps
-        notes = intervals.note_few_groups(min(filter(None, filled.tolist()), default=groups), confidence_level)
+    notes = intervals.note_few_groups(min(filter(None, filled[~same].tolist()), default=groups), confidence_level)
     few = torch.tensor([bool(intervals.note_few_groups(n, confidence_level)) for n in filled.tolist()]).to(same) & ~same
-    least_p = min(finest.tolist(), default=1.0)
+    least_p = min(finest[~same].tolist(), default=1.0)
     if correction is not None:
         least = min(1.0, least_p * (max(1, len(compared)) if correction == "holm" else 1))
         if not exact:

@@ -4,7 +4,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from inspect import cleandoc
 from pathlib import Path
@@ -112,7 +112,6 @@ class Measure:
     combine: Callable[..., Tensor] | None = None
     zero_division: bool = False
     batch_terms: tuple[Callable[..., Tensor], ...] = ()
-    is_own: bool = field(init=False, repr=False, compare=False)  # whether its function is of this package
 
     def __post_init__(self) -> None:
         _check_name(self.name, "name")
@@ -128,8 +127,8 @@ class Measure:
         function: Any = self.function
         while isinstance(function, partial):
             function = function.func
-        own = str(getattr(function, "__module__", "")).startswith("torchclusteval.")
-        object.__setattr__(self, "is_own", own)
+        own = str(getattr(function, "__module__", "")).startswith("torchclusteval.")  # minds types itself
+        object.__setattr__(self, "_is_own", own)
 
     def __hash__(self) -> int:  # of equal records too, and quick
         return hash(self.name)
@@ -145,7 +144,7 @@ class Measure:
 
     def value(self, *tables: Any) -> Tensor:
         """As a call, within work that is on one thread already."""
-        if self.is_own:
+        if self._is_own:  # type: ignore[attr-defined]
             return self.function(*tables)
         with WholeNumbersAsFloat64():
             return self.function(*tables)

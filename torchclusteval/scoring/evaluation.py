@@ -19,7 +19,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.options import DEFAULTS, LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, select
+from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -178,7 +178,7 @@ def _evaluate(
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
     bare = not (kept or tables.batch_shape or tables._most_items is None or torch.is_inference_mode_enabled())
-    bare = bare and 0 < len(applied) == sum(measure.is_own for measure in applied)
+    bare = bare and 0 < len(applied) == sum(map(_is_known, applied))
     with torch.inference_mode() if bare else nullcontext():
         for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
             values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
@@ -247,7 +247,12 @@ def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: 
 def _values_of(measures: Sequence[Measure], tables: ContingencyTables) -> Iterator[Tensor]:
     shape = tables.batch_shape
     for measure in measures:
-        yield measure.function(tables) if measure.is_own else value_of(measure, shape, tables)
+        yield measure.function(tables) if _is_known(measure) else value_of(measure, shape, tables)
+
+
+def _is_known(measure: Measure) -> bool:
+    """Whether it is of the registry, whose values need no check and have no gradients beyond those of the tables."""
+    return MEASURES.get(measure.name) is measure
 
 
 def in_chunks(
