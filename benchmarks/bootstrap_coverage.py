@@ -5,7 +5,7 @@ their own, or moved to the cluster of another entity. The truth is the mean scor
 Fewer than 30 entities: draws of the default unit.
 Draws of items: tables of items of three fixed classes, against the score of the population's table.
 
-python benchmarks/bootstrap_coverage.py            # two hours; writes results/
+python benchmarks/bootstrap_coverage.py            # ten hours; writes results/
 python benchmarks/bootstrap_coverage.py --small    # 200 samples of small cells, to see that it works
 """
 
@@ -108,9 +108,7 @@ def budget(mean: float, entities: int, full: bool) -> tuple[int, int, int]:
     if not full:
         return 200, 2000, 200
     records = entities * mean
-    if records <= 6000:
-        return 2000, 20_000, 200
-    return (300, 1000, 100) if records <= 60_000 else (150, 500, 100)
+    return 2000, 20_000, 200 if records <= 6000 else 100 if records < 60_000 else 50
 
 
 def samples_of_items(shares: torch.Tensor, items: int, count: int, generator: torch.Generator) -> ContingencyTables:
