@@ -42,9 +42,7 @@ Array: TypeAlias = NDArray[np.float64]
 LEAST_THINNED = 40.0  # variance from which every fourth term will do, to exp(-40)
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
 PIECE_TERMS = 1 << 16  # arrays of them stay in the cache
-SMALL_PIECE_TERMS = (
-    1 << 14
-)  # window terms that cost about as much as the calls of one more piece; a quarter of supports
+SMALL_PIECE_TERMS = 1 << 14  # window terms that cost about as much as the calls of a piece; a quarter of supports
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once

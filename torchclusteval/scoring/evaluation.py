@@ -235,7 +235,8 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
     def values(part: ContingencyTables) -> list[Tensor]:
         if not part.batch_shape:
-            part._sum_at_once(only_pairs=len(measures) <= _FEW_MEASURES)
+            if any(measure.linear_in != "sizes" for measure in measures):  # these read no cells
+                part._sum_at_once(only_pairs=len(measures) <= _FEW_MEASURES)
             return list(_values_of(measures, part))
         for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
             term(part)
