@@ -115,7 +115,7 @@ def paired_groups(
     first, places, same = _repeats(tables_a, tables_b, shape)
     compared, filled = first[~same[first]], _filled_groups(pair)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
-    finest, sides = torch.zeros(n_tables), 2
+    finest, sides = torch.zeros_like(filled, dtype=torch.float64), 2
     if test == "permutation":
         finest, sides = (2.0 ** (1 - filled)).clamp(max=1.0), 1  # p-value of all swaps
     notes = intervals.note_few_groups(min(filter(None, filled[~same].tolist()), default=groups), confidence_level)
