@@ -283,6 +283,6 @@ def test_scores_of_one_clustering_are_ordinary_tensors(measures: Any, options: d
     for name, value in scores.items():
         torch.testing.assert_close(value, kept[name], rtol=0, atol=0, equal_nan=True)
         (weight * value).backward()
-        assert not value.clone().mul_(2).is_inference()
+        value += weight  # each has memory of its own
     facts = [getattr(scores, field.name) for field in fields(scores)]
     assert not any(x.is_inference() for x in [*scores.values(), *facts] if isinstance(x, torch.Tensor))

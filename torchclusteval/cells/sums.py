@@ -50,13 +50,13 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
     @wraps(function)
     def value(tables: Any) -> T:
         try:
-            kept = tables._memo
-            sums: dict[str, T] = {} if key in kept else tables._launched or {}
+            kept: dict[str, T] = tables._memo
+            if key in kept:
+                return kept[key]
+            sums: dict[str, T] = tables._launched or {}
         except AttributeError:
             raise not_tables(tables) from None
-        if key not in kept:
-            kept[key] = sums[name] if name in sums else function(tables)
-        found: T = kept[key]
+        kept[key] = found = sums[name] if name in sums else function(tables)
         return found
 
     return value

@@ -117,7 +117,7 @@ def paired_groups(
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
     finest, sides = torch.zeros_like(filled, dtype=torch.float64), 2
     if test == "permutation":
-        finest, sides = (2.0 ** (1 - filled)).clamp(max=1.0), 1  # p-value of all swaps
+        finest, sides = (2.0 ** (1 - filled.double())).clamp(max=1.0), 1  # p-value of all swaps
     notes = intervals.note_few_groups(min(filter(None, filled[~same].tolist()), default=groups), confidence_level)
     few = torch.tensor([bool(intervals.note_few_groups(n, confidence_level)) for n in filled.tolist()]).to(same) & ~same
     least_p = min(finest[~same].tolist(), default=1.0)

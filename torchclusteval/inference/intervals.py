@@ -198,15 +198,11 @@ def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the s
     return [f"{what} as the other side: {shown}{more}"]
 
 
-def note_few_groups(groups: int, confidence_level: float, unit: str = "groups") -> list[str]:
+def note_few_groups(groups: int, confidence_level: float) -> list[str]:
     """Note on groups so few that no p-value of swaps is below one minus the level."""
-    least = 2.0 ** (1 - groups)
-    level = f"intervals of {100 * confidence_level:g} %"
-    return (
-        [f"{groups} {unit} say too little for {level} (no p-value of swaps is below {least:g})"]
-        if least >= (1 - confidence_level) * (1 - 1e-12)
-        else []
-    )
+    least, level = 2.0 ** (1 - groups), f"intervals of {100 * confidence_level:g} %"
+    few = f"{groups} groups say too little for {level} (no p-value of swaps is below {least:g})"
+    return [few] if least >= (1 - confidence_level) * (1 - 1e-12) else []
 
 
 def note_few_for_level(settings: Mapping[str, Any]) -> list[str]:

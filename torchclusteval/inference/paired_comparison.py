@@ -297,9 +297,7 @@ def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOption
         keep = pair.mask if keep is None else keep if pair.mask is None else keep & pair.mask
     codes = [x.clamp(0, size - 1) for x, size in zip((codes_true, codes_a, codes_b), sizes, strict=True)]
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)  # narrowed where labels were expanded
-    tables = [
-        tables_of_codes(true, pred, (sizes[0], size), mask=keep) for pred, size in zip(both, sizes[1:], strict=True)
-    ]
+    tables = [tables_of_codes(true, x, (sizes[0], size), mask=keep) for x, size in zip(both, sizes[1:], strict=True)]
     names = next((pair.names for pair in (a, b) if pair.names is not None and shape == (len(pair.names),)), None)
     return _Pairs(tables, sizes, codes, keep, names)
 

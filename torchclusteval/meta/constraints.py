@@ -4,8 +4,6 @@ Each constraint is a generator of random pairs, a batch at a time. Examples cann
 which D2 does not score strictly better disproves it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -39,7 +37,7 @@ class Constraint:
 
     name: str
     statement: str
-    draw: Callable[[_Draw], tuple[Tensor, Tensor]]  # counts of D1 and D2, ``(instances, R, C)`` int64 each
+    draw: Callable[["_Draw"], tuple[Tensor, Tensor]]  # counts of D1 and D2, ``(instances, R, C)`` int64 each
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.numerics import DECIMALS
 from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
 from torchclusteval.measures.aliases import canonical
@@ -15,7 +14,7 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.plots import canvas
 from torchclusteval.plots.canvas import BLUE, FONT, GREY, LEAST, LIGHT, ORANGE, SMALL, Array
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, best_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,16 +114,8 @@ def score_series(
 ) -> Series:
     """Scores by one measure, the best first, or the largest first if the measure has no direction."""
     beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
-    goodness = canvas.array(value) * (1.0 if better == "lower" else -1.0)
-    return _series(
-        name.replace("_", " ") + beside,
-        False,
-        names,
-        value,
-        low,
-        high,
-        np.argsort(goodness.round(DECIMALS), kind="stable"),
-    )
+    order = np.array(best_first(canvas.array(value), better or "higher"), dtype=int)
+    return _series(name.replace("_", " ") + beside, False, names, value, low, high, order)
 
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:

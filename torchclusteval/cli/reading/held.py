@@ -126,12 +126,10 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
             same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
             chosen += [name] if name in heads and not left_out else same[:1]
         if len(chosen) == len(tables):
-            for one, x in zip(tables, chosen, strict=True):
+            pairs = [*zip(tables, chosen, strict=True)]
+            for one, x in pairs:
                 one.name_rows(x)
-            titles = [
-                f"{x!r} of {one.path}" if x else f"the first column of {one.path}"
-                for one, x in zip(tables, chosen, strict=True)
-            ]
+            titles = [f"{x!r} of {one.path}" if x else f"the first column of {one.path}" for one, x in pairs]
             which = repr(name) if name and {*chosen} == {name} else ", ".join(titles)
             print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
             return
@@ -154,11 +152,8 @@ def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | Non
         return {k: v for x in columns if len(columns) > 1 for k, v in _like_ids(table, named, [x]).items()}
     found = {name: _texts(column) for name, column in zip(columns, first, strict=False)}
     # Labels that recur are a clustering with many groups, and fractions are measurements.
-    return {
-        name: {*x}
-        for name, x in found.items()
-        if 10 * len({*x}) > 9 * len(x) > 9 and not any(map(is_fraction, x[:FEW]))
-    }
+    whole = {name: x for name, x in found.items() if not any(map(is_fraction, x[:FEW]))}
+    return {name: ids for name, x in whole.items() if 10 * len(ids := {*x}) > 9 * len(x) > 9}
 
 
 def _texts(column: LabelSource) -> list[str]:
@@ -279,7 +274,7 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
-        several = sum(len(table.names) > 1 and not _NO_NAME.fullmatch(table.names[0]) for table in tables) > 1
+        several = sum(len(table.names) > 1 and not _NO_NAME.fullmatch(table.names[0]) for table in tables) > 0
         if asked.join == "names" and (named or several):
             alone = f"{tables[named[0]].path} alone" if named else "none"
             said = f"note: of these files {alone} has names of rows: files are joined by position"
