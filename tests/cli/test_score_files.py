@@ -258,6 +258,8 @@ IDS, MIXED = [*range(100, 160)], [f"A{i}" if i % 3 else str(i) for i in range(60
         (IDS, [f"{i}.0" for i in IDS], ("id", "id"), True),
         ([f"{i:04d}" for i in IDS], IDS, ("id", "id"), True),
         (MIXED, MIXED, ("id", "item"), True),
+        (MIXED, MIXED, (",id", ",item"), True),  # next to an index 0, 1, 2 ...
+        (IDS, IDS, ("id", ",id"), True),
         (MIXED, [f"{i}x" for i in MIXED], ("id", "id"), False),
     ],
 )
@@ -266,7 +268,7 @@ def test_ids_join_or_are_refused(
 ) -> None:
     files, rng = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], np.random.default_rng(0)
     for file, own, name in zip(files, (ids, others), names, strict=True):
-        rows = [f"{own[i]},{i % 4}" for i in rng.permutation(len(own))]
+        rows = [f"{n}," * (name[0] == ",") + f"{own[i]},{i % 4}" for n, i in enumerate(rng.permutation(len(own)))]
         Path(file).write_text("\n".join([f"{name},label", *rows]))
     asked = ["score", *files, "--truth", f"{files[0]}:label", "--measures", "ari", "--format", "json"]
     if joined:

@@ -109,7 +109,7 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
 
     Raise where several files have ids, but not all the same.
     """
-    if all(table.row_names is not None for table in tables):
+    if all(table.row_names is not None and not _is_index(table) for table in tables):
         return
     ids, apart = [_like_ids(table, named) for table in tables], dict[str, str]()
     columns = [
@@ -122,6 +122,8 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
         number, names, chosen = all(map(is_plain, cells)), set(cells), list[str]()
         # Few numbers may be anything, and in their order they say no more than the position.
         is_sure = not number or (len(cells) > FEW and cells != [str(int(cells[0]) + i) for i in range(len(cells))])
+        if table.row_names is not None and (len(names) < len(cells) or (name == table.row_names and not is_sure)):
+            continue  # an index does where a column repeats
         for heads in ids:
             same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
             chosen += [name] if name in heads and not left_out else same[:1]
@@ -141,11 +143,19 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
         raise ValueError(f"FILE: expected the same ids in all {len(tables)} files, or in none; got {got} ({remedy})")
 
 
+def _is_index(table: Table) -> bool:
+    """Whether the names of rows are 0, 1, 2 ..., as pandas writes them, which say no more than the position."""
+    names = [] if table.row_names is None else [table.row_names]
+    first = _texts(next(table.blocks(names, names))[0]) if names else []
+    return bool(first) and first == [*map(str, range(len(first)))]
+
+
 def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | None = None) -> dict[str, set[str]]:
     """The columns that look like ids in the first rows, with these ids; the names of rows, if there are any."""
     if columns is None:
         free = [x for x in table.names if x not in named and not _NO_NAME.fullmatch(x)]
-        columns = free * (len(table.names) > 1) if table.row_names is None else [table.row_names]
+        own = [] if table.row_names is None else [table.row_names]
+        columns = own + free * (len(table.names) + len(own) > 1)
     try:
         first = next(table.blocks(columns, columns), []) if columns else []
     except (WrongKindError, ValueError):  # a column that holds no labels
