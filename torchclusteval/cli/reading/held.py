@@ -155,7 +155,7 @@ def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | Non
     if columns is None:
         free = [x for x in table.names if x not in named and not _NO_NAME.fullmatch(x)]
         own = [] if table.row_names is None else [table.row_names]
-        columns = own + free * (len(table.names) + len(own) > 1)
+        columns = own + free * (len(table.names) > 1)
     try:
         first = next(table.blocks(columns, columns), []) if columns else []
     except (WrongKindError, ValueError):  # a column that holds no labels
