@@ -315,7 +315,7 @@ class Drawer:
             return
         found.missing.update({name: x & far[name] for name, x in drawn.items()})
         for names, where in _alike(found.missing):
-            self.notes.append(f"no interval of {names}{self._of(where)} (resample='items' gives them all)")
+            self.notes.append(f"no interval of {names}{self._of(where)}: too much bias (resample='items' gives all)")
 
     def _by_classes(self, found: Resamples, measures: Sequence[Measure]) -> None:
         """Draw classes of the tables, and for the measures, that ``found.by_classes`` has."""
