@@ -435,11 +435,14 @@ def greedy_columns(tables: Tensor) -> Tensor:
         if tables.is_floating_point() or (int(tables.amax()) + 1) * tables[0].numel() > _EXACT_IN_INT32:
             return _match_largest(tables)
         return _match_largest_keys(tables.numpy())
-    table, row, column = tables.nonzero().unbind(1)
-    chosen = sparse_match_greedily(table, row, column, tables[table, row, column], *tables.shape[1:])
-    matched = torch.full(tables.shape[:2], -1)
+    counts = tables.numpy()
+    table, row, column = counts.nonzero()
+    of = torch.from_numpy
+    listed = of(table), of(row), of(column), of(counts[table, row, column])
+    chosen = sparse_match_greedily(*listed, *tables.shape[1:]).numpy()
+    matched = np.full(tables.shape[:2], -1)
     matched[table[chosen], row[chosen]] = column[chosen]
-    return matched
+    return torch.from_numpy(matched)
 
 
 def sparse_greedy_assignment(
@@ -447,13 +450,13 @@ def sparse_greedy_assignment(
 ) -> Tensor:
     """As :func:`greedy_assignment`, of sparse tables as in `sparse_max_assignment`; synchronises with the device."""
     chosen = sparse_match_greedily(batch_index, row, column, count, n_rows, n_columns)
-    return sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
+    return sum_cells(chosen, batch_index, count, batch_size)
 
 
 def sparse_match_greedily(
     batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, n_rows: int, n_columns: int
 ) -> Tensor:
-    """``(Z,)`` bool: the cells of the greedy matching, found on the host."""
+    """Numbers of the cells of the greedy matching, found on the host."""
     table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
     order = np.lexsort((columns, rows, -counts))
     row_keys = (table * n_rows + rows)[order].tolist()
@@ -466,9 +469,7 @@ def sparse_match_greedily(
             used_rows.add(i)
             used_columns.add(j)
             chosen.append(at)
-    picked = np.zeros(len(order), dtype=bool)
-    picked[order[np.array(chosen, dtype=np.int64)]] = True
-    return torch.from_numpy(picked).to(count.device)
+    return torch.from_numpy(order[np.array(chosen, dtype=np.int64)]).to(count.device)
 
 
 def _match_largest(tables: Tensor) -> Tensor:

@@ -192,12 +192,8 @@ def _look_up(pair: Tensor, size: Tensor, total: Tensor) -> Tensor:
     """Values at ``pair = low * len(size) + high``."""
     distinct, code = _distinct(pair)
     parts = [(part // len(size), part % len(size)) for part in distinct.split(PIECE_PAIRS)]
-    return _values_at(torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts]), code)
-
-
-def _values_at(x: Tensor, places: Tensor) -> Tensor:
-    """``x[places]``; on the host NumPy takes a fifth of the time."""
-    return torch.from_numpy(x.numpy().take(places.numpy())) if x.is_cpu else x[places]
+    found = torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts])
+    return torch.from_numpy(found.numpy().take(code.numpy())) if found.is_cpu else found[code]  # a fifth of the time
 
 
 # ---- one pair of sizes -------------------------------------------------------------------------------

@@ -125,8 +125,7 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
     for (n, k), chosen in rows.items():
         if n > 1:
             distinct, place = np.unique(sizes[chosen], return_inverse=True)
-            share = np.zeros(len(distinct))
-            share[distinct > 0] = _information_of_sizes(n, tuple(distinct[distinct > 0].tolist()), k)
+            share = _information_of_sizes(n, tuple(distinct.tolist()), k)
             mean[chosen] = share[place.reshape(len(chosen), -1)].sum(1)
     return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
 
@@ -165,19 +164,23 @@ def ami_of_model(
     check_bools(one_sided=one_sided)
     check_choice(average, "average", AVERAGES)
     of_groups = model == "num"
-    classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
-    bound = information.average_of(classes, clusters, average) if of_groups else information.log_items(tables)
+    if of_groups:
+        classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
+        bound = information.average_of(classes, clusters, average)
+        undefined = (bound == 0) | ((tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items))
+    else:
+        bound = information.log_items(tables)
+        undefined = bound == 0
     if one_sided:
         expected = _information_of_classes(tables, tables.n_clusters if of_groups else None)
     else:
         groups = (tables.n_classes, tables.n_clusters) if of_groups else (None, None)
         expected = _by_table(tables, _information_of_groups, *groups)
-    singletons = (tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items)
     return ratio(
         information.shared(tables) - expected,
         bound - expected,
         tables,
-        undefined=(bound == 0) | singletons if of_groups else bound == 0,
+        undefined=undefined,
         identical=None,
         otherwise=tables.identical.double(),
         maximum=1.0,

@@ -39,6 +39,7 @@ hosted = partial(measure, "entropy", integer_only=True, on_host=True)
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
+Slope = Callable[[Any], Any]  # at a number log a, or at (K, 1)
 
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
@@ -46,6 +47,8 @@ NOISE = 1e-12  # of the largest term: a difference below is 0
 _CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
 TOLERANCE = 1e-9  # of log a; the code length changes by its square
+FEW_POINTS = 16
+DIGITS = 7  # to which it is rounded, so that no bit depends on the steps
 LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
 SMALL = 1e3  # items of a group
 FEW_PROBLEMS = 24  # up to this many one after another is faster
@@ -269,7 +272,9 @@ def _estimate(rows: Array, columns: Array) -> Array:
     each = np.broadcast_to(above[:, None], rows.shape), np.broadcast_to(m[:, None] - 1, columns.shape)
     y = np.concatenate([*each, (m * above + m - 1)[:, None]], 1)
     ways = log_binomial(torch.from_numpy(x), torch.from_numpy(y)).numpy()
-    value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), ways[:, :-1].sum(-1) - ways[:, -1])
+    value = ways[:, :-1].sum(-1) - ways[:, -1]
+    if single.any():
+        value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), value)
     return np.asarray(value)
 
 
@@ -380,40 +385,57 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
 
 def _lowest_points(urns: Urns, limit: float) -> Array:
     """``log a`` of the least code length of each problem: an end, or where the slope is 0."""
-    from scipy.optimize import brentq
+    lowest = np.full(len(urns.kinds), -limit)
+    split = urns.sums(np.ones_like(urns.size)).nonzero()[0]  # no slope is below 0 where all groups are of one part
+    if len(split) <= FEW_PROBLEMS:
+        points = np.linspace(-limit, limit, FEW_POINTS)
+        lowest[split] = [_lowest_point(_slope(urns, problem), points) for problem in split.tolist()]
+        return lowest
     from scipy.optimize.elementwise import find_root
 
-    low, high = (np.full(len(urns.kinds), end) for end in (-limit, limit))
-    rises, falls = _slopes(urns, low) >= 0, _slopes(urns, high) <= 0
-    lowest = np.where(rises, low, high)
+    rises, falls = _slopes(urns, lowest) >= 0, _slopes(urns, -lowest) <= 0
+    lowest = np.where(rises, lowest, limit)
     left = (~(rises | falls)).nonzero()[0]
-    if len(left) <= FEW_PROBLEMS:
-        for problem in left.tolist():
-            slope = _slope(urns, problem)
-            if slope(-limit) >= 0:  # rounding apart, as above
-                lowest[problem] = -limit
-            elif slope(limit) > 0:
-                lowest[problem] = brentq(slope, -limit, limit, xtol=TOLERANCE)
-    else:
-        ends = low[left], high[left]
-        found = find_root(
-            lambda x, kept: _slopes(urns.restricted(kept), x), ends, args=(left,), tolerances={"xatol": TOLERANCE}
-        )
-        lowest[left] = found.x
-    return np.where(rises | falls, lowest, lowest.round(7))  # so that no bit depends on the steps
+    found = find_root(
+        lambda x, kept: _slopes(urns.restricted(kept), x),
+        (np.full(len(left), -limit), lowest[left]),
+        args=(left,),
+        tolerances={"xatol": TOLERANCE},
+    )
+    lowest[left] = found.x.round(DIGITS)
+    return lowest
 
 
-def _slope(urns: Urns, problem: int) -> Callable[[float], float]:
-    """The slope of one problem, rounding aside as among others; of small groups term by term, the sum over ``k``."""
+def _lowest_point(slope: Slope, points: Array) -> float:
+    from scipy.optimize import brentq
+
+    rising = (slope(points[:, None]) >= 0).tolist()
+    if rising[0] or not rising[-1]:
+        return float(points[0 if rising[0] else -1])
+    first = rising.index(True)
+    return round(brentq(slope, points[first - 1], points[first], xtol=TOLERANCE), DIGITS)
+
+
+def _slope(urns: Urns, problem: int) -> Slope:
+    """The slope of one problem; of small groups term by term, the sum over ``k``."""
     chosen = urns.place % len(urns.kinds) == problem
     x, weight, kinds = urns.size[chosen], urns.weight[chosen], urns.kinds[problem]
-    if x.max() <= SMALL:
-        k, above = np.arange(x.max()), weight > 0
-        held = [(x[side] > k[:, None]) @ weight[side] for side in (above, ~above)]  # sizes above k
-        times, steps = np.concatenate(held), np.concatenate([k / kinds, k])
-        return lambda log_a: float(times.dot((a := math.exp(log_a)) / (a + steps)))
-    b, one = np.where(weight > 0, kinds, 1.0), np.zeros(len(x), np.int64)
-    return lambda log_a: float(np.bincount(one, _rises(x, b * np.exp(log_a)) * weight)[0])
+    width, of_parts = int(x.max()) + 1, weight < 0
+    if width > SMALL:
+        return partial(_sum_over_sizes, x, np.where(of_parts, 1.0, kinds), weight)
+    times = np.asarray(np.bincount((x + width * of_parts).astype(np.int64), weight, 2 * width), np.float64)
+    more = times.reshape(2, width)[:, ::-1].cumsum(1)[:, -2::-1].ravel()  # groups of more than k
+    k = np.arange(width - 1.0)
+    return partial(_sum_over_terms, np.concatenate([k / kinds, k]), more)
+
+
+def _sum_over_sizes(x: Array, b: Array, weight: Array, log_a: Any) -> Any:
+    return _rises(x, b * np.exp(log_a)).dot(weight)
+
+
+def _sum_over_terms(steps: Array, times: Array, log_a: Any) -> Any:
+    a = np.exp(log_a)
+    return (a / (a + steps)).dot(times)
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:
@@ -458,9 +480,8 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     problems = urns(place, np.concatenate([size for _, size in groups + parts]), np.repeat(kinds, 3, 0).ravel())
     nats = [information.of_classes, information.classes_given_clusters]
     nats += [information.of_clusters, information.clusters_given_classes, information.shared]
-    own, given, others, given_others, shared = (
-        (f(tables) * tables._n_items_f64).reshape(batch).cpu().numpy() for f in nats
-    )
+    totals = torch.stack([f(tables) for f in nats]) * tables._n_items_f64
+    own, given, others, given_others, shared = totals.reshape(5, batch).cpu().numpy()
     entropies = np.concatenate([own, given, 0 * own, others, given_others, 0 * own])
     lengths, scales = (x.reshape(2, 2, 3, batch) for x in shortest_codes(problems, bound, entropies))
     saved = lengths[:, :, :1] - lengths[:, :, 1:]  # by the other side, and by the side itself

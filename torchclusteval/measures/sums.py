@@ -112,7 +112,9 @@ def ratio(
         value = numerator / denominator
         if maximum is not None and (value.dim() or value.item() > maximum):  # a look is quicker
             value = at_most(value, maximum)
-        return value if undefined is None else torch.where(undefined, otherwise, value)
+        if undefined is None or not (undefined.dim() or undefined.item()):
+            return value
+        return torch.where(undefined, otherwise, value)
     other, rest = (0.0, otherwise) if isinstance(otherwise, Tensor) else (otherwise, None)
     parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
     if tables._launched is not None and tables.device.type != "cpu":
@@ -143,7 +145,8 @@ def _ratio_by_rule(*parts: Any, same: float | None, other: float, maximum: float
     unknown = denominator == 0 if undefined is None else undefined
     if numerator.requires_grad or denominator.requires_grad:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(unknown | identical | empty, 1.0)
-    value = _divide(numerator, denominator, maximum)
+    value = numerator / denominator
+    value = value if maximum is None else at_most(value, maximum)
     value = torch.where(unknown, other if otherwise is None else otherwise, value)
     value = value if same is None else value.masked_fill_(identical, same)
     return value.masked_fill_(empty, torch.nan)
@@ -158,11 +161,6 @@ def _sample(device: torch.device) -> kernels.Arguments:
 
 
 kernels.define("ratio", "torchclusteval.measures.triton_ratio", ratio_by_torch, _sample)
-
-
-def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:
-    value = numerator / denominator
-    return value if maximum is None else at_most(value, maximum)
 
 
 def weighted_harmonic_mean(

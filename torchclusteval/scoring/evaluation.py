@@ -178,7 +178,7 @@ def _evaluate(
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
     bare = not (kept or tables.batch_shape or tables._most_items is None or torch.is_inference_mode_enabled())
-    bare = bare and all(map(_is_known, applied))
+    bare = bare and all(MEASURES.get(measure.name) is measure for measure in applied)
     with torch.inference_mode() if bare else nullcontext():
         for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
             values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
@@ -246,14 +246,9 @@ def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: 
 
 
 def _values_of(measures: Sequence[Measure], tables: ContingencyTables) -> Iterator[Tensor]:
-    shape = tables.batch_shape
-    for measure in measures:
-        yield measure.function(tables) if _is_known(measure) else value_of(measure, shape, tables)
-
-
-def _is_known(measure: Measure) -> bool:
-    """Whether it is of the registry, whose values need no check and have no gradients beyond those of the tables."""
-    return MEASURES.get(measure.name) is measure
+    shape, own = tables.batch_shape, MEASURES.get
+    for measure in measures:  # values of own ones need no check
+        yield measure.function(tables) if own(measure.name) is measure else value_of(measure, shape, tables)
 
 
 def in_chunks(

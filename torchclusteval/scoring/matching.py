@@ -244,7 +244,8 @@ def _match_greedily(cells: _Cells, dense: Tensor | None) -> tuple[Tensor, Tensor
     """Cells of the matching, and whether equal weights never competed for a row or column."""
     if dense is None:
         listed = cells.table, cells.row, cells.column, cells.fixed
-        chosen = assignment.sparse_match_greedily(*listed, cells.n_rows, cells.n_columns)
+        numbers = assignment.sparse_match_greedily(*listed, cells.n_rows, cells.n_columns)
+        chosen = torch.zeros_like(cells.row, dtype=torch.bool).index_fill(0, numbers, True)
     else:
         columns = assignment.greedy_columns(assignment.flatten_batch(dense.detach()))
         chosen = columns[cells.table, cells.row] == cells.column

@@ -165,10 +165,6 @@ class ContingencyAccumulator:
         self._add(*self._encode(labels_true, labels_pred, mask, weights, by))
         return self
 
-    def _count_encoded(self, pair: EncodedPair) -> Tensor:
-        """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it: table or cells."""
-        return self._empty().count(self._checked(pair))
-
     def _encode(
         self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None, by: Any = None
     ) -> tuple[EncodedPair, LabelOptions]:

@@ -166,7 +166,7 @@ class ClusteringMetric(Metric):
             return  # there is nothing to count
         with argument_names(**_WORDS):
             pair, _ = self._counter._encode(target, preds)
-            chunk = self._counter._count_encoded(pair)
+            chunk = self._counter._empty().count(self._counter._checked(pair))
         n, kept = pair.n_items, None if pair.mask is None else pair.mask.sum().to(self.items.device)
         self.items = self.items + (n if kept is None else torch.stack([torch.full_like(kept, n), kept]))
         if self._sized:
