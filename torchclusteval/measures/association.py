@@ -28,9 +28,9 @@ statistic = partial(measure, "association", range=FROM_ZERO, symmetric=True, lin
 @cached_on_tables
 def _chi_squared(tables: ContingencyTables) -> Tensor:
     """``sum n (N n - r c) / (r c)``, by exact differences: 0 for independent sides, and no large sums cancel."""
-    of_others = tables._n_items_f64.unsqueeze(-1) - tables._class_sizes_f64
 
     def excess_of_masses(cell: CellQuantities) -> Tensor:
+        of_others = tables._n_items_f64.unsqueeze(-1) - tables._class_sizes_f64
         alone = cell.at_classes(of_others) - cell.rest_of_cluster
         return cell.n * alone - cell.rest_of_class * cell.rest_of_cluster
 
