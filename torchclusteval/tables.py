@@ -230,7 +230,6 @@ class ContingencyTables:
             ValueError: groups are not as described; an item is in two groups of one side.
 
         Example:
-            >>> from torchclusteval import ContingencyTables
             >>> tables = ContingencyTables.from_groups([{"a", "b", "c"}, {"d"}], [{"a", "b"}, {"d", "x"}])
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[2, 0], [0, 1]], [1, 0], [0, 1])
@@ -276,7 +275,6 @@ class ContingencyTables:
                 or no label; the message names them.
 
         Example:
-            >>> from torchclusteval import ContingencyTables
             >>> tables = ContingencyTables.from_intervals([(0, 4, "Ada"), (5, 9, "Bo")], [(1, 5, 0), (5, 8.5, 1)])
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[3.0, 0.0], [0.0, 3.5]], [1.0, 0.5], [1.0, 0.0])

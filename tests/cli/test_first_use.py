@@ -75,7 +75,7 @@ def test_a_file_that_is_not_packed(run: Any) -> None:
     assert run("compare", "labels.npy.gz", "labels.npy").err == ""
 
 
-@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[D]", "complex128", "V4"])
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[D]", "complex128", "longdouble", "V4"])
 def test_arrays_of_other_kinds(kind: str, error: Any) -> None:
     np.save("other.npy", np.zeros(3, kind))
     said = error("compare", "other.npy")
@@ -337,16 +337,3 @@ def test_an_old_output_survives_a_full_disk(disk: Path, capsys: Any) -> None:
     for name in OUTPUTS:
         check_no_room(f"disk/{name}", capsys)
         assert all((disk / old).read_text() == "old" for old in OUTPUTS)
-
-
-def test_files_of_which_one_has_names_of_rows(folder: Path, capsys: Any) -> None:
-    """They are joined by a column with these names, or by position with a note."""
-    (folder / "named.csv").write_text(",class\nr2,a\nr1,b\nr3,b\n")
-    alone = "named.csv alone has names of rows: files are joined by position (--id COLUMN"
-    joined = "note: files are joined by the first column of named.csv, 'cell' of plain.csv, which"
-    for other, said in (("cell,k\nr3,1\nr2,0\nr1,1\n", joined), ("j,k\n0,0\n0,1\n0,1\n", alone)):
-        (folder / "plain.csv").write_text(other)
-        assert main(["score", "named.csv", "plain.csv", "--truth", "class", "--columns", "k", "--measures", "ari"]) == 0
-        shown = capsys.readouterr()
-        assert "1.0000" in shown.out
-        assert said in shown.err

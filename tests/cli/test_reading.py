@@ -297,7 +297,7 @@ def test_what_the_first_line_is_taken_for_is_said(tmp_path: Path, capsys: Any) -
     assert "one cell more than the header" in capsys.readouterr().err
 
 
-def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, error: Any) -> None:
+def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, error: Any, capsys: Any) -> None:
     one, two = save(tmp_path, "a.csv", ",y\na,1\nb,2\nc,3\n"), save(tmp_path, "b.csv", ",k\nc,x\na,y\nb,z\n")
     assert content(one, two) == {"y": [1, 2, 3], "k": ["y", "z", "x"]}
     assert content(one, two, join="position") == {"y": [1, 2, 3], "k": ["x", "y", "z"]}
@@ -309,6 +309,7 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, error: Any) -> No
     assert "f.csv: line 3: expected a label" in error("score", one, gaps)
     plain = save(tmp_path, "d.txt", "5\n6\n7\n")
     assert content(one, part, plain, join="shared") == {"y": [2, 3], "k": [9, 7], plain: [6, 7]}
+    assert "d.txt has no names of rows: they are those of " in capsys.readouterr().err
 
 
 def test_lists_may_hold_what_divides_cells(tmp_path: Path) -> None:
@@ -365,10 +366,24 @@ def test_all_levels_of_an_index_name_rows(tmp_path: Path, run: Any, error: Any, 
         assert [row["adjusted_rand"] for row in run("score", *files, *asked).json["scores"]] == [
             pytest.approx(expected)
         ]
+    if names == ("donor", "cell"):
+        frame[["km"]].swaplevel().to_parquet(other)
+        assert run("score", truth, other, *asked).json["scores"][0]["adjusted_rand"] == pytest.approx(expected)
     if names[0] == "donor":
         assert run("score", whole, "--truth", "truth", "--by", "donor", *asked).json["n_groups"] == 2
     frame[["km"]].iloc[::-1].iloc[1:].to_parquet(other)
     assert "expected the names of rows" in error("score", truth, other, *asked)
+
+
+def test_an_index_of_a_part_of_the_table_is_refused(tmp_path: Path) -> None:
+    """pyarrow keeps what pandas said of the first of the tables that it puts together."""
+    one, two = str(tmp_path / "a.parquet"), str(tmp_path / "b.feather")
+    for path, name, write in ((one, "y", parquet.write_table), (two, "k", feather.write_feather)):
+        parts = [pandas.DataFrame({name: [i, 0]}, index=pandas.RangeIndex(2 * i, 2 * i + 2)) for i in (1, 2)]
+        write(pyarrow.concat_tables(map(pyarrow.Table.from_pandas, parts)), path)
+    with pytest.raises(ValueError, match=r"a.parquet: expected 4 names of rows; got a pandas index of 2, as in a part"):
+        content(one, two)
+    assert content(one, two, join="position") == {"y": [1, 0, 2, 0], "k": [1, 0, 2, 0]}
 
 
 def test_the_index_of_pandas_names_rows(tmp_path: Path) -> None:
@@ -399,6 +414,9 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
     save(tmp_path, "2.csv", "a,t\nz,3\n")  # columns go by their names
     assert content(str(tmp_path)) == {"t": ["x", "3"], "a": ["y", "z"]}
+    save(tmp_path, "1.csv", "t,a\n01,y\n")
+    save(tmp_path, "2.csv", "t,a\nx,z\n")  # so 01 is text too
+    assert content(str(tmp_path)) == {"t": ["01", "x"], "a": ["y", "z"]}
     save(tmp_path, "3.csv", "t,b\n1,2\n")
     with pytest.raises(ValueError, match=r"3.csv: expected the columns of .*1.csv; got 'a' in one .*tables: .*/\*.csv"):
         content(str(tmp_path))

@@ -258,7 +258,7 @@ IDS, MIXED = [*range(100, 160)], [f"A{i}" if i % 3 else str(i) for i in range(60
         (IDS, [f"{i}.0" for i in IDS], ("id", "id"), True),
         ([f"{i:04d}" for i in IDS], IDS, ("id", "id"), True),
         (MIXED, MIXED, ("id", "item"), True),
-        (MIXED, MIXED, (",id", ",item"), True),  # next to an index 0, 1, 2 ...
+        (MIXED, MIXED, (",id", ",item"), True),  # next to an index 1, 2, 3 ..., as R writes it
         (IDS, IDS, ("id", ",id"), True),
         (MIXED, [f"{i}x" for i in MIXED], ("id", "id"), False),
     ],
@@ -268,13 +268,43 @@ def test_ids_join_or_are_refused(
 ) -> None:
     files, rng = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], np.random.default_rng(0)
     for file, own, name in zip(files, (ids, others), names, strict=True):
-        rows = [f"{n}," * (name[0] == ",") + f"{own[i]},{i % 4}" for n, i in enumerate(rng.permutation(len(own)))]
+        rows = [f"{n + 1}," * (name[0] == ",") + f"{own[i]},{i % 4}" for n, i in enumerate(rng.permutation(len(own)))]
         Path(file).write_text("\n".join([f"{name},label", *rows]))
     asked = ["score", *files, "--truth", f"{files[0]}:label", "--measures", "ari", "--format", "json"]
     if joined:
         assert [row["adjusted_rand"] for row in run(*asked).json["scores"]] == [1]
     else:
         assert "--join position ignores" in error(*asked)
+
+
+MET = {  # the truth and a clustering in files, options, labels that meet, a note
+    "ids repeat": (",id,t/0,w,0/1,x,0/2,x,0/3,z,1", ",id,k/0,x,0/1,z,1/2,w,0/3,x,0", "0001 0100", "so by position"),
+    "index in disorder": (",id,t/3,w,0/0,x,0/1,y,1", ",id,k/1,x,0/3,y,1/0,w,0", "001 001", "by 'id', which"),
+    "names of one": (
+        ",t/r2,a/r1,b/r3,b",
+        "cell,k/r3,1/r2,0/r1,1",
+        "abb 011",
+        "by the first column of a.csv, 'cell' of b.csv",
+    ),
+    "names of one alone": (",t/r2,a/r1,b/r3,b", "j,k/0,0/0,1/0,1", "abb 011", "a.csv alone has names of rows"),
+    "zeros": ("id,t/01,0/02,0/03,1", "id,k/03,1/x,7/02,0/01,1 --join shared", "001 101", "joined by 'id'"),
+    "header 0": ("0/0/0/1/1", "0/1/1/0/0", "00011 01100", "the first line, '0', is taken as a label; otherwise"),
+    "header 0, 1": ("t/5/0/1/1", "0,1/0,0/1,1/0,1", "5011 0010", "b.csv: the first line, 0,1, is taken as labels"),
+    "quotes": ('"t"/"NA"/"NA"/"b"', '"k"/"x"/"x"/"y"', "NNb xxy", ""),
+}
+
+
+@pytest.mark.parametrize("case", MET)
+def test_which_rows_meet_is_as_expected_or_said(case: str, tmp_path: Path, run: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, (two, *options), (true, pred) = MET[case][0], MET[case][1].split(" "), MET[case][2].split()
+    for name, rows in (("a.csv", one), ("b.csv", two)):
+        Path(name).write_text(rows.replace("/", "\n") + "\n")
+    asked = [*options, *["--truth", "t", "--columns", "k"] * (",k" in two), "--measures", "ari", "--format", "json"]
+    shown = run("score", "a.csv", "b.csv", *asked)
+    expected = sklearn.metrics.adjusted_rand_score([*true], [*pred])
+    assert shown.json["scores"][0]["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
+    assert MET[case][3] in shown.err
 
 
 @pytest.mark.parametrize("names", [("confidence", "confidence"), ("probability", "score")])

@@ -1,8 +1,4 @@
-"""Bootstrap, permutation test, paired comparison.
-
-Seeds are fixed, so no test here is flaky. A statistical test allows ``SIGMAS`` standard errors: with fresh seeds
-each comparison would fail, for correct code, with probability 7e-6.
-"""
+"""Bootstrap, permutation test, paired comparison; with a fresh seed a statistical test fails in 7e-6 of cases."""
 
 import itertools
 import json

@@ -1,7 +1,4 @@
-"""Paired bootstrap, by both ways of drawing: the cells of every three-way table, or the items once for all pairs.
-
-Seeds are fixed, as in ``test_inference``.
-"""
+"""Paired bootstrap, by both ways of drawing: the cells of every three-way table, or the items once for all pairs."""
 
 import math
 from functools import partial

@@ -1,8 +1,4 @@
-"""Random tables follow their laws exactly.
-
-Seeds are fixed, so no test here is flaky. With a fresh seed each of the statistical tests would fail, for correct
-code, with probability ``CHANCE``.
-"""
+"""Random tables follow their laws; with a fresh seed a statistical test fails with probability ``CHANCE``."""
 
 import itertools
 import math

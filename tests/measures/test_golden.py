@@ -1,7 +1,4 @@
-"""Golden values: published, worked out by hand, or found by independent exact computation.
-
-The laws fix the structure of a measure, these rows fix its convention, so no measure may lack them.
-"""
+"""Golden values: published, worked out by hand, or found by exact computation; no measure may lack them."""
 
 import json
 import math

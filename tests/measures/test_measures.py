@@ -1,8 +1,4 @@
-"""Laws that every measure of the registry obeys, on both layouts.
-
-One drawn batch serves all measures at once, which is much faster than an example for each; a failure lists
-the measures that break the law and where.
-"""
+"""Laws that every measure of the registry obeys, on both layouts; one drawn batch serves all measures."""
 
 import itertools
 

@@ -1,8 +1,4 @@
-"""Whatever is given on a device comes back on it, by every public function and by each of its routes.
-
-The tensors say that they are on a CUDA device and have values, which are compared with those of the CPU.
-A function or a method that has no case here fails.
-"""
+"""Whatever is given on a device comes back on it, by every public function and route; one without a case fails."""
 
 import importlib
 import inspect

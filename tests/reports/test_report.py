@@ -154,13 +154,6 @@ def test_the_page_says_what_the_functions_say() -> None:
     assert "all are scored" in page.text
 
 
-def test_of_equally_weak_classes_the_largest_is_named_first() -> None:
-    """Classes of 2, 4 and 2 items, half of each in its cluster: all overlap by 1/2."""
-    page = page_of(tce.report(list("aabbbbcc"), {"k": list("01223456")}, n_resamples=20))
-    assert "Its weakest class is b, 4 items: overlap 0.5000 (IoU)." in page.text
-    assert [row[0] for row in page.rows if len(row) == 7 and row[3] == "0.5000"] == ["b", "a", "c"]
-
-
 @pytest.mark.slow
 def test_the_same_call_gives_the_same_page() -> None:
     true, pred = clusterings(4)

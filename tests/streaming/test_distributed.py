@@ -1,7 +1,4 @@
-"""Real processes with unequal and empty shares: ``all_reduce`` within an epoch, again, after merges and saved states.
-
-The processes run every scenario once and leave what they found in files; the tests below read those.
-"""
+"""Real processes, each scenario once: ``all_reduce`` within an epoch, again, after merges and saved states."""
 
 import itertools
 from collections.abc import Callable

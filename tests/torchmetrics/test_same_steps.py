@@ -1,7 +1,4 @@
-"""The same steps with torchmetrics' own class and with ours: the same values, states and errors.
-
-Theirs are float32. What differs on purpose stands at the end.
-"""
+"""The same steps with torchmetrics' own class (in float32) and with ours: the same values, states and errors."""
 
 import pickle
 import warnings

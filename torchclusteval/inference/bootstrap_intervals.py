@@ -141,13 +141,9 @@ def bootstrap(
             continue
         estimate = estimates[name].reshape(-1)
         low, high, fallback = found.interval(name, estimate, measure)
+        own = estimate, low, high, found.errors[name], found.bias[name], fallback
         records[name] = Interval(
-            estimate=estimate,
-            low=low,
-            high=high,
-            standard_error=found.errors[name],
-            bias=found.bias[name],
-            fallback=fallback,
+            *own,
             of_classes=found.by_classes[name] if units else None,
             resamples=found.values[name] if keep_resamples else None,
         )

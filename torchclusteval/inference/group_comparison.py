@@ -141,14 +141,9 @@ def paired_groups(
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
+        own = values_a[name], values_b[name], difference, low, high, sample_std(values), p_value
         records[name] = Difference(
-            estimate_a=values_a[name],
-            estimate_b=values_b[name],
-            difference=difference,
-            low=low,
-            high=high,
-            standard_error=sample_std(values),
-            p_value=p_value,
+            *own,
             p_adjusted=intervals.adjust_pairs(p_value, correction, first, places, same),
             resamples=values if keep_resamples else None,
         )

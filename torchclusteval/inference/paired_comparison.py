@@ -169,17 +169,11 @@ def paired_bootstrap(
         if bool(of_classes.any()):
             normal = intervals.two_sided_normal(difference, drawn.errors[name]).masked_fill(missing, torch.nan)
             p_value = torch.where(of_classes, normal, p_value)
+        own = values_a[name], values_b[name], difference, low, high, drawn.errors[name], p_value, fallback
         records[name] = Difference(
-            estimate_a=values_a[name],
-            estimate_b=values_b[name],
-            difference=difference,
-            low=low,
-            high=high,
-            standard_error=drawn.errors[name],
-            p_value=p_value,
-            fallback=fallback,
-            p_adjusted=intervals.adjust_pairs(p_value, correction, first, places, same),
+            *own,
             of_classes=of_classes if units else None,
+            p_adjusted=intervals.adjust_pairs(p_value, correction, first, places, same),
             resamples=values if keep_resamples else None,
         )
     settings, skipped = drawn.settings(), {**skipped, **drawn.left_out}

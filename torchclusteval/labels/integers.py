@@ -135,7 +135,7 @@ def to_integers(
         ids = IntegerLabels(tensor_of(values), source.vocabulary, "text")
     elif values.dtype.kind in "biu":
         ids = _from_tensor(tensor_of(values), name, True, None)
-    elif values.dtype.kind == "f":
+    elif values.dtype.kind == "f" and values.itemsize <= 8:
         numbers = tensor_of(values)
         if source.missing is not None:
             numbers = numbers.masked_fill(torch.from_numpy(source.missing), torch.nan)

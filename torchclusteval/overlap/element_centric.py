@@ -81,7 +81,6 @@ def overlap_element_centric(
     Source: Gates, Wood, Hetrick and Ahn (2019); ``element_sim`` of clusim and ``ecs`` of CDlib for covers.
 
     Examples:
-        >>> from torchclusteval.overlap import Memberships, overlap_element_centric
         >>> true = Memberships.from_lists([[0], [0], [0, 1], [1], [2], [2]])
         >>> pred = Memberships.from_lists([[0, 2], [0], [0, 1], [1], [2], [1, 2]])
         >>> round(float(overlap_element_centric(true, pred)), 6)

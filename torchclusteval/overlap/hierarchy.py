@@ -47,7 +47,6 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
     Source: Gates, Wood, Hetrick and Ahn (2019).
 
     Examples:
-        >>> from torchclusteval.overlap import Memberships, hierarchy_weights
         >>> tree = Memberships.from_hierarchy([("all", "a"), ("all", "b"), ("all", "b")])
         >>> [round(weight, 3) for weight in hierarchy_weights(tree).tolist()]
         [1.0, 2.718, 2.718]
@@ -105,7 +104,6 @@ def dendrogram_purity(
 
     Examples:
         >>> from scipy.cluster.hierarchy import linkage
-        >>> from torchclusteval.overlap import dendrogram_purity
         >>> float(dendrogram_purity([0, 0, 1, 1], linkage([[0.0], [1.0], [5.0], [6.0]])))
         1.0
     """
@@ -175,7 +173,6 @@ def fowlkes_mallows_of_cuts(
 
     Examples:
         >>> from scipy.cluster.hierarchy import linkage
-        >>> from torchclusteval.overlap import fowlkes_mallows_of_cuts
         >>> trees = [linkage([[x] for x in values]) for values in ([0.0, 1, 5, 7], [0.0, 2, 7, 5.5])]
         >>> fowlkes_mallows_of_cuts(*trees).value.tolist()
         [1.0, 0.0]

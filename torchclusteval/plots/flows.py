@@ -61,7 +61,6 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
         ImportError: matplotlib is not installed.
 
     Example:
-        >>> from torchclusteval.plots import plot_flow
         >>> axes = plot_flow({"manual": ["a", "a", "b", "b"], "kmeans": [0, 1, 1, 1]})
         >>> [label.get_text() for label in axes.get_xticklabels()]
         ['manual', 'kmeans']
@@ -165,7 +164,6 @@ def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax
         ImportError: matplotlib is not installed.
 
     Example:
-        >>> from torchclusteval.plots import plot_transitions
         >>> axes = plot_transitions([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 2]], names=["0.2", "0.5", "1.0"])
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['0.2', '0.5', '1.0']

@@ -103,7 +103,6 @@ def plot_table(
 
     Example:
         >>> import torchclusteval as tce
-        >>> from torchclusteval.plots import plot_table
         >>> table = tce.ContingencyTables.from_labels(["a", "a", "a", "b"], [1, 1, 0, 0])
         >>> [label.get_text() for label in plot_table(table).get_xticklabels()]
         ['1', '0']
@@ -202,7 +201,6 @@ def plot_agreement(
 
     Example:
         >>> import torchclusteval as tce
-        >>> from torchclusteval.plots import plot_agreement
         >>> axes = plot_agreement(tce.pairwise([[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]]))
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['1', '2', '0']

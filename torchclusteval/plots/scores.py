@@ -61,7 +61,6 @@ def plot_scores(
 
     Example:
         >>> import torchclusteval as tce
-        >>> from torchclusteval.plots import plot_scores
         >>> tables = tce.ContingencyTables.from_labels([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 1, 1]])
         >>> axes = plot_scores(tce.bootstrap(tables, ["ari"], 50), names=["kmeans", "single linkage"])
         >>> axes.get_xlabel()
@@ -205,7 +204,6 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
 
     Example:
         >>> import torchclusteval as tce
-        >>> from torchclusteval.plots import plot_stability
         >>> axes = plot_stability(tce.cluster_stability([0, 0, 0, 1, 1, 1], [[0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1]]))
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['1 (3)', '0 (3)']

@@ -133,16 +133,7 @@ def differences_over_groups(
     low, high = ends(draws, levels, least)
     both = ~away.isnan()
     one, other = (x.masked_fill(~both, torch.nan).nanmean(1) for x in (values[:1].expand(both.shape), values[1:]))
-    record = Difference(
-        estimate_a=one,
-        estimate_b=other,
-        difference=difference,
-        low=low,
-        high=high,
-        standard_error=_spread(draws),
-        p_value=p_value,
-        p_adjusted=adjusted,
-    )
+    record = Difference(one, other, difference, low, high, _spread(draws), p_value, p_adjusted=adjusted)
     settings = _settings(len(draws), level, values.shape[1])
     found = ResultsByMeasure({lead.name: record}, settings, difference.shape, {})
     floor = max(2 / (len(draws) + 1), float(least.min()))

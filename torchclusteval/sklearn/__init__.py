@@ -71,7 +71,6 @@ def rand_score(labels_true: Any, labels_pred: Any) -> float:
     Returns:
         0 to 1; 1 without items.
 
-    >>> from torchclusteval.sklearn import rand_score
     >>> round(rand_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.8333
     """
@@ -84,7 +83,6 @@ def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
     Returns:
         -0.5 to 1; 1 without items.
 
-    >>> from torchclusteval.sklearn import adjusted_rand_score
     >>> round(adjusted_rand_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.5714
     """
@@ -97,7 +95,6 @@ def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
     Returns:
         0 to 1; 0 where no pair of items shares both class and cluster, and without items.
 
-    >>> from torchclusteval.sklearn import fowlkes_mallows_score
     >>> round(fowlkes_mallows_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.7071
     """
@@ -111,7 +108,6 @@ def pair_confusion_matrix(labels_true: Any, labels_pred: Any) -> np.ndarray:
     Returns:
         ``(2, 2)`` int64, exact below 3e9 items: row 1 holds the pairs of one class, column 1 those of one cluster.
 
-    >>> from torchclusteval.sklearn import pair_confusion_matrix
     >>> pair_confusion_matrix([0, 0, 1, 1], [0, 0, 1, 2]).tolist()
     [[8, 0], [2, 2]]
     """
@@ -136,7 +132,6 @@ def homogeneity_completeness_v_measure(
     Raises:
         ValueError: ``beta`` is not a number of at least 0.
 
-    >>> from torchclusteval.sklearn import homogeneity_completeness_v_measure
     >>> [round(x, 4) for x in homogeneity_completeness_v_measure([0, 0, 1, 1], [0, 0, 1, 2])]
     [1.0, 0.6667, 0.8]
     """
@@ -153,7 +148,6 @@ def homogeneity_score(labels_true: Any, labels_pred: Any) -> float:
     Returns:
         0 to 1; 1 without items.
 
-    >>> from torchclusteval.sklearn import homogeneity_score
     >>> round(homogeneity_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     1.0
     """
@@ -166,7 +160,6 @@ def completeness_score(labels_true: Any, labels_pred: Any) -> float:
     Returns:
         0 to 1; 1 without items.
 
-    >>> from torchclusteval.sklearn import completeness_score
     >>> round(completeness_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.6667
     """
@@ -185,7 +178,6 @@ def v_measure_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) ->
     Raises:
         ValueError: ``beta`` is not a number of at least 0.
 
-    >>> from torchclusteval.sklearn import v_measure_score
     >>> round(v_measure_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.8
     """
@@ -205,7 +197,6 @@ def mutual_info_score(labels_true: Any, labels_pred: Any, *, contingency: Any = 
     Raises:
         ValueError: ``contingency`` is not a matrix of counts, or there are no items.
 
-    >>> from torchclusteval.sklearn import mutual_info_score
     >>> round(mutual_info_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.6931
     """
@@ -231,7 +222,6 @@ def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_
     Raises:
         ValueError: an unknown average.
 
-    >>> from torchclusteval.sklearn import normalized_mutual_info_score
     >>> round(normalized_mutual_info_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.8
     """
@@ -252,7 +242,6 @@ def adjusted_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_me
     Raises:
         ValueError: an unknown average.
 
-    >>> from torchclusteval.sklearn import adjusted_mutual_info_score
     >>> round(adjusted_mutual_info_score([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.5714
     """
@@ -274,7 +263,6 @@ def expected_mutual_information(contingency: Any, n_samples: int) -> float:
     Raises:
         ValueError: ``contingency`` is not a matrix of counts, or does not add up to ``n_samples``.
 
-    >>> from torchclusteval.sklearn import contingency_matrix, expected_mutual_information
     >>> table = contingency_matrix([0, 0, 1], [0, 1, 1])
     >>> round(expected_mutual_information(table, 3), 4)
     0.3284
@@ -304,7 +292,6 @@ def contingency_matrix(
     Raises:
         ValueError: ``eps`` with ``sparse``.
 
-    >>> from torchclusteval.sklearn import contingency_matrix
     >>> contingency_matrix([0, 0, 1], [0, 1, 1]).tolist()
     [[1, 1], [0, 1]]
     """

@@ -30,7 +30,6 @@ def scorer(measures: str | Measure | Iterable[str | Measure] | None = "ami") -> 
 
     >>> from sklearn.cluster import KMeans
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from torchclusteval.sklearn import scorer
     >>> points, classes = [[0], [10], [1], [11], [2], [12], [3], [13]], [0, 1] * 4
     >>> search = GridSearchCV(KMeans(random_state=0), {"n_clusters": [2, 4]}, scoring=scorer("ari"), cv=2)
     >>> search.fit(points, classes).best_params_

@@ -1,6 +1,7 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import index_columns
 
 _ROWS = 1 << 16
+UNNAMED = re.compile(r"\(*__index_level_\d+__\)*(, )?")  # names that pandas gives
 
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"ORC": "orc", b"\x89HDF": "h5ad"}
 
@@ -31,7 +33,11 @@ class ArrowTable(Table):
             doubled = next(name for name in schema.names if schema.names.count(name) > 1)
             raise ValueError(f"{self.path}: header: expected different names; got two columns {doubled!r}")
         self._ranges, known = dict[str, range](), index_columns(schema)
-        self.levels = [self._level(i, level) if isinstance(level, dict) else level for i, level in enumerate(known)]
+        self.levels = [self._level(i, x) if isinstance(x, dict) else x for i, x in enumerate(known)]
+        if not any(
+            UNNAMED.search(level) for level in self.levels
+        ):  # so that files with other orders of levels are joined
+            self.levels.sort()
         self.is_range = len(self.levels) == len(self._ranges) == 1
         if self.is_range and all(x == range(len(x)) for x in self._ranges.values()):  # which any file has
             self.levels = []
@@ -81,6 +87,10 @@ class ArrowTable(Table):
                     labels = [self._labels(batch, name, name in as_text, n_rows) for name in names]
                     yield [read_column(self, name, n_rows, x) for name, x in zip(names, labels, strict=True)]
                     n_rows += len(batch)
+                for own in (self._ranges[name] for name in names if name in self._ranges):
+                    if len(own) != n_rows:
+                        got = f"{len(own)}, as in a part of this table (--join position ignores them)"
+                        raise ValueError(f"{self.path}: expected {n_rows} names of rows; got a pandas index of {got}")
         except (self._arrow.ArrowException, OSError) as error:
             raise self._damage(error) from None
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from torchclusteval.cli.options import print_note
 from torchclusteval.labels.spelled import SPELLINGS, is_number
 
 _DELIMITERS = "\t,;| "
@@ -60,7 +61,11 @@ def find_dialect(head: str, path: str, header: str, complete: bool) -> Dialect:
     rows = _head_rows(kept, delimiter)
     (header_end, first), below = rows[0], [row for _, row in rows[1:]]
     names = [cell.strip() for cell in first]
-    if header == "no" or (header == "auto" and all(is_number(cell) or cell in SPELLINGS for cell in names)):
+    counted = [*map(str, range(len(names)))]
+    numbers = header == "auto" and names != ["", *counted[:-1]] and all(is_number(x) or x in SPELLINGS for x in names)
+    if header == "no" or numbers:
+        if numbers and len(names) > 1 and names == counted:
+            print_note(f"note: {path}: the first line, {','.join(names)}, is taken as labels; otherwise: --header yes")
         header_end, below = 0, [first, *below]
         names = [str(i) for i in range(len(first))]
     ends_in_delimiter, names = _last_cell(names, below, header_end > 0)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.options import closest, numbered, print_note, shown
+from torchclusteval.cli.reading.arrow_table import UNNAMED
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, is_asked, pick
 from torchclusteval.cli.reading.sources import STDIN
@@ -107,9 +108,12 @@ def open_tables(
 def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence[str]) -> None:
     """Take the columns that name the same rows in all files, each once, as the names of rows; a note says which.
 
-    Raise where several files have ids, but not all the same.
+    Raise where several files have ids, but not all the same, and names of rows in some only say how many are before.
     """
-    if all(table.row_names is not None and not _is_index(table) for table in tables):
+    firsts = [_first_names(table) for table in tables]
+    are_named, are_numbers = all(x and not _counts(x) for x in firsts), all(is_plain(x) for own in firsts for x in own)
+    titles = {*map(_own_name, tables)}
+    if are_named and len(titles) == 1 and (titles != {""} or not are_numbers):
         return
     ids, apart = [_like_ids(table, named) for table in tables], dict[str, str]()
     columns = [
@@ -121,33 +125,48 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
         cells = [x for block in table.blocks([name], {name}) for x in _texts(block[0])]
         number, names, chosen = all(map(is_plain, cells)), set(cells), list[str]()
         # Few numbers may be anything, and in their order they say no more than the position.
-        is_sure = not number or (len(cells) > FEW and cells != [str(int(cells[0]) + i) for i in range(len(cells))])
+        is_sure = not number or (len(cells) > FEW and not _counts(cells))
         if table.row_names is not None and (len(names) < len(cells) or (name == table.row_names and not is_sure)):
             continue  # an index does where a column repeats
         for heads in ids:
             same = [x for x, head in heads.items() if is_sure and 2 * len(head & names) > len(head)]
             chosen += [name] if name in heads and not left_out else same[:1]
         if len(chosen) == len(tables):
-            pairs = [*zip(tables, chosen, strict=True)]
-            for one, x in pairs:
+            for one, x in zip(tables, chosen, strict=True):
                 one.name_rows(x)
-            titles = [f"{x!r} of {one.path}" if x else f"the first column of {one.path}" for one, x in pairs]
-            which = repr(name) if name and {*chosen} == {name} else ", ".join(titles)
-            print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
+            _note_names(tables)
             return
         if len(cells) > FEW and is_sure and not left_out and (not number or sum(name in heads for heads in ids) > 1):
             apart.setdefault(table.path, name)
-    if len(apart) > 1:
+    if are_named and len(titles) > 1:
+        _note_names(tables)
+    elif len(apart) > 1 and not are_named:
         got = " and ".join(f"{apart[x.path]!r} of {x.path}" if x.path in apart else f"none of {x.path}" for x in tables)
         remedy = "--id COLUMN says which column of all files holds them, --join position ignores them"
         raise ValueError(f"FILE: expected the same ids in all {len(tables)} files, or in none; got {got} ({remedy})")
 
 
-def _is_index(table: Table) -> bool:
-    """Whether the names of rows are 0, 1, 2 ..., as pandas writes them, which say no more than the position."""
-    names = [] if table.row_names is None else [table.row_names]
-    first = _texts(next(table.blocks(names, names))[0]) if names else []
-    return bool(first) and first == [*map(str, range(len(first)))]
+def _note_names(tables: Sequence[Table]) -> None:
+    names = [table.row_names for table in tables]
+    titles = [f"{x.row_names!r} of {x.path}" if x.row_names else f"the first column of {x.path}" for x in tables]
+    which = repr(names[0]) if names[0] and len({*names}) == 1 else ", ".join(titles)
+    print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
+
+
+def _first_names(table: Table) -> list[str]:
+    """Names of the first rows."""
+    own = [] if table.row_names is None else [table.row_names]
+    return _texts(next(table.blocks(own, own))[0]) if own else []
+
+
+def _own_name(table: Table) -> str:
+    return UNNAMED.sub("", table.row_names or "")
+
+
+def _counts(names: Sequence[Label]) -> bool:
+    """Whether names are 0, 1, 2 ... or 1, 2, 3 ..., as pandas and R write them, which say no more than the position."""
+    spelled = [*map(str, names)]
+    return all(map(is_plain, spelled)) and spelled == [str(int(spelled[0]) + i) for i in range(len(spelled))]
 
 
 def _like_ids(table: Table, named: Collection[str], columns: Sequence[str] | None = None) -> dict[str, set[str]]:
@@ -217,6 +236,8 @@ def hold(
     spelled = {*as_text, *([table.row_names] if row_names and table.row_names is not None else [])}
     try:
         blocks = _read(table, read, spelled, progress)
+        if any(len({x.vocabulary is None for x in column}) > 1 for column in zip(*blocks, strict=True)):
+            raise WrongKindError  # parts of a table, of which some hold numbers alone
     except WrongKindError:
         blocks = _read(table, read, {*read}, progress)
     if not blocks:
@@ -280,20 +301,25 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
         if length != lengths[0] and not (len(named) > 1 and {0, place} <= set(named)):
             expected = f"expected {lengths[0]} labels, as in {tables[0].path}"
             raise ValueError(f"{table.path}: {expected}; got {length}{tables[0].remedy or table.remedy}")
+    several = any(len(table.names) > 1 and not _NO_NAME.fullmatch(table.names[0]) for table in tables)
+    remedy = "(--id COLUMN says which column holds them)"
     if len(named) < 2:
         if asked.join == "shared":
-            got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
+            got = f"{len(named)} of {len(tables)} {remedy}"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
-        several = sum(len(table.names) > 1 and not _NO_NAME.fullmatch(table.names[0]) for table in tables) > 0
         if asked.join == "names" and (named or several):
             alone = f"{tables[named[0]].path} alone" if named else "none"
-            said = f"note: of these files {alone} has names of rows: files are joined by position"
-            print_note(f"{said} (--id COLUMN says which column holds them)")
+            print_note(f"note: of these files {alone} has names of rows: files are joined by position {remedy}")
         return [None] * len(tables)
     keys = {place: _row_keys(columns[place][-1]) for place in named}
-    if not all(isinstance(next(iter(part)), int) for part in keys.values()):
-        keys = {place: {str(key): row for key, row in part.items()} for place, part in keys.items()}
+    if len({isinstance(next(iter(part)), int) for part in keys.values()}) > 1:
+        keys = {place: _spelled_keys(columns[place][-1]) for place in named}
     first, ours = tables[named[0]].path, keys[named[0]]
+    if len(named) < len(tables):
+        bare = next(table.path for place, table in enumerate(tables) if place not in named)
+        print_note(f"note: {bare} has no names of rows: they are those of {first}, by position {remedy}")
+    elif several and not any(map(_own_name, tables)) and _counts([*ours]) and len({(*x,) for x in keys.values()}) == 1:
+        print_note(f"note: files are joined by an index that counts rows, so by position {remedy}")
     for place in named[1:]:
         left, right = ours.keys() - keys[place].keys(), keys[place].keys() - ours.keys()
         if (left or right) and asked.join != "shared":
@@ -306,6 +332,12 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
         raise ValueError(f"{first}: expected names of rows that are in all files; got none")
     # Files without names go by the position of the first one's.
     return [np.array([keys.get(place, ours)[key] for key in shared]) for place in range(len(tables))]
+
+
+def _spelled_keys(held: Held) -> dict[Label, int]:
+    """The row of each name as it is spelled, such as 01 next to 1."""
+    blocks = _read(held.table, [held.name], {held.name}, None)
+    return {name: row for row, name in enumerate(x for block in blocks for x in _texts(block[0]))}
 
 
 def _row_keys(held: Held) -> dict[Label, int]:

@@ -85,6 +85,8 @@ class ListTable(Table):
         for line, row in rows:
             if len(row) > 1:
                 raise ValueError(f"{path}: line {line}: expected one cell, as in the first line; got {len(row)}")
+        lines = io.StringIO(text if '"' in text else "", newline="")
+        self._quoted = {i for i, line in enumerate(lines, 1) if line.startswith('"')}
         self._lines, cells = [line for line, _ in rows], ["".join(row) for _, row in rows]
         header = bool(cells) and ((is_table and asked.header != "no") or self._has_header(cells, asked.header))
         name = cells.pop(0).strip() if header else "0"
@@ -102,7 +104,7 @@ class ListTable(Table):
             return header == "yes"
         first, below = cells[0].strip(), {cell.strip() for cell in cells[1:]} - self._missing
         is_list = self.path.lower().partition(".txt")[1] != ""
-        if not below or first in below or first in self._missing:
+        if not below or first in self._missing or (first in below and (first != "0" or is_list)):
             return False
         taken = not (is_list or is_number(first))
         if all(map(is_number, below)) and (first != "0" or is_list):
@@ -112,7 +114,9 @@ class ListTable(Table):
         return taken
 
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
-        cells = np.array([None if cell.strip() in self._missing else cell for cell in self._cells], object)
+        rows = zip(self._cells, self._lines, strict=True)
+        spelled = [None if x.strip() in self._missing and line not in self._quoted else x for x, line in rows]
+        cells = np.array(spelled, object)
         yield [read_column(self, self.names[0], 0, cells, self._missing)]
 
     def place(self, row: int) -> str:
