@@ -115,10 +115,7 @@ def test_worked_runs() -> None:
 
 
 def test_consensus_grows_and_starts_anywhere() -> None:
-    """Four of five runs split what the first one joins; by hand they win, in the first one's label and a new one.
-
-    Either half may keep the label: both matchings are best.
-    """
+    """Four of five runs split what the first one joins; they win; either half may keep the label."""
     runs = [[4, 4, 4, 4], *[[0, 0, 1, 1]] * 4]
     found = tce.consensus(runs)
     first, second = [4, 4, 5, 5], [5, 5, 4, 4]

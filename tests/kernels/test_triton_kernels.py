@@ -1,8 +1,4 @@
-"""The Triton kernels: exact in Triton's interpreter, compiled without a device, and their first use on one.
-
-Each task runs in a process of its own, as Triton decides at import whether kernels are interpreted; run as a program
-this file is what those processes run. Expected values are counts by a loop, and sums and expectations to 50 digits.
-"""
+"""The Triton kernels interpreted, compiled and at their first use: each task is a process that runs this file."""
 
 import importlib.util
 import json

@@ -1,9 +1,4 @@
-"""Resampling does not depend on names: permuting or renaming groups changes intervals by Monte Carlo error alone.
-
-Seeds are fixed, so no test here is flaky. Both sides of a comparison use the same seed, which draws other tables once
-the groups have other places; so results agree as those of two independent samples do. A comparison allows ``SIGMAS``
-standard errors: with fresh seeds it would fail, for correct code, with probability 7e-6.
-"""
+"""Resampling does not depend on names: renaming groups changes intervals by Monte Carlo error alone."""
 
 import math
 from collections.abc import Callable

@@ -1,8 +1,4 @@
-"""Laws that relate the values of a measure on several tables: metrics, concatenation, refinement, scale, selection.
-
-Facts of the registry hold both ways: a measure of partitions has the fact exactly if it obeys the law on every one of
-many tables. Those that see items of one side only are tested on tables without such items, where they may obey more.
-"""
+"""Laws that relate values on several tables: a measure has a fact of the registry exactly if it obeys the law."""
 
 import itertools
 from collections.abc import Iterable

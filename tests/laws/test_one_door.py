@@ -263,3 +263,24 @@ def test_metric_objects_read_tensors_alike(name: str) -> None:
     for form in FORMS.keys() - {"tensor", "whole floats"}:
         with pytest.raises(ValueError, match=r"^preds: expected a tensor of shape"):
             value(FORMS[form](PRED), torch.tensor(TRUE))
+
+
+A, B = ({name: {"a": TRUE, "b": PRED}[name] for name in names} for names in ("ab", "ba"))
+BOTH = [dict.fromkeys("ba", x) for x in ([True] * 6, [1.0] * 6)]
+BY = [0, 0, 0, 1, 1, 1]
+DOORS = {
+    "evaluate": lambda count: tce.evaluate(A, B),
+    "relabel": lambda count: tce.match(count(TRUE, A)).relabel(pd.DataFrame(B)),
+    "matched_scores": lambda count: tce.matched_scores(count(TRUE, B), tce.match(count(TRUE, A))),
+    "groups": lambda count: tce.matched_scores(count(TRUE, PRED, by=BY)[[1, 0]], tce.match(count(TRUE, PRED, by=BY))),
+    "paired_groups": lambda count: tce.paired_groups(count(TRUE, A, by=BY), count(TRUE, B, by=BY), ["purity"]),
+    "estimate": lambda count: tce.estimate_from_sample(count(TRUE, A), "uniform", against=count(TRUE, B)),
+    "mask": lambda count: count(TRUE, A, mask=pd.DataFrame(BOTH[0])),
+    "weights": lambda count: count(TRUE, A, weights=polars.DataFrame(BOTH[1])),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_clusterings_in_another_order_are_refused(door: str) -> None:
+    with pytest.raises(ValueError, match="in their order"):
+        DOORS[door](ContingencyTables.from_labels)

@@ -1,7 +1,4 @@
-"""The report in a real browser, where one is installed: it opens from disk, offline, its tables sort, it prints.
-
-As on a phone of 390 pixels, in a frame of this width: a window of the browser has at least 500.
-"""
+"""The report in a real browser, if one is installed: it opens offline, tables sort, it prints, also at 390 pixels."""
 
 import base64
 import json

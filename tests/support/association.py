@@ -1,7 +1,4 @@
-"""Indices of pairs, set matching and association, written slowly and plainly from their definitions.
-
-As in ``reference``, two label lists go in and one number comes out, in exact fractions up to a square root at the end.
-"""
+"""Indices of pairs, set matching and association of two label lists, from their definitions, in exact fractions."""
 
 import math
 from collections import Counter

@@ -21,6 +21,7 @@ from torchclusteval.inference.resampling import Progress, Values, check_progress
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.labels.group_labels import as_objects
+from torchclusteval.labels.shapes import check_order
 from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
@@ -180,6 +181,7 @@ def _check_groups(a: ContingencyTables, b: ContingencyTables) -> torch.Size:
     if a.batch_shape[-1:] != b.batch_shape[-1:] or not a.batch_shape:
         raise ValueError(f"tables_b: expected the groups of tables_a, the last batch dimension; got {got}")
     ids = [x.names if x.groups is None else x.groups.tolist() for x in (a, b)]
+    check_order(b.names, a.names, "tables_b", "tables_a")
     for one, other in zip(*([] if x is None else x for x in ids), strict=False):
         if one != other:
             raise ValueError(f"tables_b: expected the groups of tables_a in their order; got {other!r} for {one!r}")

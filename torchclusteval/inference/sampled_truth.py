@@ -11,7 +11,7 @@ from torchclusteval.common.numerics import one_if_zero, sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.inputs import as_numbers, first_position, format_position
-from torchclusteval.labels.shapes import in_order_of
+from torchclusteval.labels.shapes import check_order, in_order_of
 from torchclusteval.measures.coreference import is_exact
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_c, whole_class_sizes
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -83,6 +83,7 @@ def estimate_from_sample(
 def _others(tables: ContingencyTables, against: Any, weights: Any) -> "dict[str, _Estimated]":
     """The estimates of the other side; raise where its classes are others."""
     check_tables(against, "against")
+    check_order(against.names, tables.names, "against", "tables")
     sizes, others = whole_class_sizes(tables), whole_class_sizes(against)
     fits = others.shape in (sizes.shape[-1:], sizes.shape)
     same = fits and bool((sizes == others).all())

@@ -65,7 +65,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers")
         raise ValueError(f"{name}: expected a dense array; got a {type(x).__name__} of SciPy ({remedy})")
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
-        if array.dtype.kind not in "biuf":
+        if array.dtype.kind not in "biuf" or array.itemsize > 8:
             text = next((f"text such as {str(x)!r}{comma_remedy(x)}" for x in array.flat if isinstance(x, str)), None)
             raise ValueError(f"{name}: expected {what}; got {text or f'an array of {array.dtype}'}")
         x = tensor_of(array)

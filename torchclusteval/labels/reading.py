@@ -67,7 +67,7 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
     if options.validate and not meant and all(x.vocabulary is None and _is_one_hot(x.values) for x in ids):
         remedy = "of one-hot rows take argmax(-1); of clusterings of few items: item_dims=1"
         warn(f"labels_true, labels_pred: each row, a single 1 and else 0, is read as a clustering ({remedy})")
-    names = joint_names(true, pred, shape[:-1])
+    names = joint_names(true, pred, shape[:-1], mask=given["mask"], weights=given["weights"])
     return LabelPair(ids[0], ids[1], mask, weights, shape, items, names, indexes, device)
 
 

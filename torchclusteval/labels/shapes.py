@@ -126,9 +126,18 @@ def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> A
     return [x[label] for label in labels]
 
 
-def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...]) -> Names | None:
-    """The names of the clusterings of a batch; raise where both sides have the same ones in another order."""
+def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...], **others: Any) -> Names | None:
+    """The names of the clusterings of a batch; raise where another argument has the same ones in another order."""
+    check_order(pred.names, true.names, "labels_pred", "labels_true")
     given = [source.names for source in (pred, true) if source.names is not None]
-    if len(given) == 2 and given[0] != given[1] and len(given[0]) > 1 and set(given[0]) == set(given[1]):
-        raise ValueError("labels_pred: expected the names of labels_true in their order; got another order")
-    return next((names for names in given if batch_shape == (len(names),)), None)
+    names = next((names for names in given if batch_shape == (len(names),)), None)
+    for name, x in others.items():
+        columns = getattr(x, "column_names", getattr(x, "columns", ()))  # of pyarrow; of pandas and polars
+        check_order(tuple(columns), names, name, "the clusterings")
+    return names
+
+
+def check_order(names: Names | None, known: Names | None, name: str, side: str) -> None:
+    """Raise where the names of clusterings are those of another side in another order."""
+    if names and known and names != known and len(names) > 1 and set(names) == set(known):
+        raise ValueError(f"{name}: expected the names of {side} in their order; got another order")

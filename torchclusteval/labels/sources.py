@@ -4,6 +4,7 @@ A data frame and a mapping are clusterings by name. pandas and pyarrow are used 
 """
 
 import json
+import math
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,9 +53,9 @@ class LabelSource:
 
     def flatten(self, dims: int) -> "LabelSource":
         """The last dimensions as one."""
-        values = self.values.reshape(*self.values.shape[:-dims], -1)
-        missing = None if self.missing is None else self.missing.reshape(*self.missing.shape[:-dims], -1)
-        return replace(self, values=values, missing=missing)
+        shape = (*self.values.shape[:-dims], math.prod(self.values.shape[-dims:]))
+        missing = None if self.missing is None else self.missing.reshape(shape)
+        return replace(self, values=self.values.reshape(shape), missing=missing)
 
 
 def read_labels(labels: Any, name: str) -> LabelSource:

@@ -254,18 +254,13 @@ def _of_windows(a: Array, b: Array, n: Array) -> Array:
     return mean * (area / (n * n)) + (n - a) * (n - b) / (n * n * (n - 1))
 
 
-def _certain(a: Array, b: Array, n: Array) -> Array:
-    """Values of padding, and of a group of all items, which tells nothing."""
-    return np.where(n + a * b > 0, 0.0, np.nan)
-
-
 _WAYS: tuple[Callable[[Array, Array, Array], Array], ...] = (
     _of_few_items,
     partial(_of_halves, 4),
     partial(_of_halves, 1),
     _of_windows,
     large_means,
-    _certain,
+    lambda a, b, n: np.where(n + a * b > 0, 0.0, np.nan),  # padding, or a group of all items, which tells nothing
 )
 
 

@@ -422,20 +422,13 @@ def _slope(urns: Urns, problem: int) -> Slope:
     x, weight, kinds = urns.size[chosen], urns.weight[chosen], urns.kinds[problem]
     width, of_parts = int(x.max()) + 1, weight < 0
     if width > SMALL:
-        return partial(_sum_over_sizes, x, np.where(of_parts, 1.0, kinds), weight)
+        b = np.where(of_parts, 1.0, kinds)
+        return lambda log_a: _rises(x, b * np.exp(log_a)).dot(weight)
     times = np.asarray(np.bincount((x + width * of_parts).astype(np.int64), weight, 2 * width), np.float64)
     more = times.reshape(2, width)[:, ::-1].cumsum(1)[:, -2::-1].ravel()  # groups of more than k
     k = np.arange(width - 1.0)
-    return partial(_sum_over_terms, np.concatenate([k / kinds, k]), more)
-
-
-def _sum_over_sizes(x: Array, b: Array, weight: Array, log_a: Any) -> Any:
-    return _rises(x, b * np.exp(log_a)).dot(weight)
-
-
-def _sum_over_terms(steps: Array, times: Array, log_a: Any) -> Any:
-    a = np.exp(log_a)
-    return (a / (a + steps)).dot(times)
+    steps = np.concatenate([k / kinds, k])
+    return lambda log_a: ((a := np.exp(log_a)) / (a + steps)).dot(more)
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:

@@ -18,6 +18,8 @@ from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, find_groups, names_of_groups, new_labels, rename
+from torchclusteval.labels.shapes import check_order
+from torchclusteval.labels.sources import read_labels
 from torchclusteval.measures import assignment
 from torchclusteval.scoring.breakdown import GroupRows, OfGroups
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -69,7 +71,9 @@ class Matching:
         source = self.source
         size = source.shape[-1]
         own = (source.clusters, source.batch_shape, size, source.device)
-        columns = find_groups(labels_pred, *own, gaps=fill is not None)
+        labels = read_labels(labels_pred, "labels_pred")
+        check_order(labels.names, source.names, "labels_pred", "the matched tables")
+        columns = find_groups(labels, *own, gaps=fill is not None)
         names = names_of_columns(source, self.class_of_cluster, unmatched, fill)
         renamed = rename(torch.where(columns < 0, size, columns), names)
         if not all(hasattr(labels_pred, name) for name in ("iloc", "columns", "index")):
@@ -444,7 +448,8 @@ def _check_match(tables: ContingencyTables, match: Matching) -> None:
     if tables.shape != match.source.shape:
         expected = f"tables of the matched shape {tuple(match.source.shape)}"
         raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) matches these)")
-    for side in ("classes", "clusters"):
+    check_order(tables.names, match.source.names, "tables", "the matched tables")
+    for side in ("classes", "clusters", "groups"):
         here, there = getattr(tables, side), getattr(match.source, side)
         if here is there or here is None or there is None:
             continue

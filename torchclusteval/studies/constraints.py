@@ -19,6 +19,7 @@ from torchclusteval.measures.registry import FAMILIES, MEASURES, select
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, compare_constraints
 from torchclusteval.studies.common import Row, draw_heat_map
 
+_SAID = {"y": "yes", "n": " no", ".": "  -"}
 # Verdicts of the paper on constraints 1 to 4: y, n, or . for none.
 CLAIMS: Mapping[str, str] = {
     "conditional_entropy": "ynnn",
@@ -129,18 +130,17 @@ def report(result: Result) -> str:
     ]
     for family in FAMILIES:
         body = [
-            [name, *("yes" if x.satisfied else f"no {1 - x.share:7.2%}" for x in found.values()), _claim(name)]
+            [
+                name,
+                *("yes" if x.satisfied else f"no {1 - x.share:7.2%}" for x in found.values()),
+                " ".join(_SAID[x] for x in CLAIMS.get(name, "")),
+            ]
             for name, found in result.of_family(family).items()
         ]
         parts += ["", text_table([family, "1", "2", "3", "4", "paper"], body)]
     parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}", "", "Where the paper says otherwise:"]
     parts += [_explain(result, disagreement) for disagreement in result.disagreements] or ["  nowhere"]
     return "\n".join([*parts, "", _REMARKS[result.name]])
-
-
-def _claim(name: str) -> str:
-    names = {"y": "yes", "n": "no", ".": "-"}
-    return " ".join(f"{names[claim]:>3}" for claim in CLAIMS[name]) if name in CLAIMS else ""
 
 
 def _explain(result: Result, disagreement: Disagreement) -> str:

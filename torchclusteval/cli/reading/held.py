@@ -110,7 +110,7 @@ def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence
 
     Raise where several files have ids, but not all the same, and names of rows in some only say how many are before.
     """
-    firsts = [_first_names(table) for table in tables]
+    firsts = [[] if (x := own.row_names) is None else _texts(next(own.blocks([x], [x]))[0]) for own in tables]
     are_named, are_numbers = all(x and not _counts(x) for x in firsts), all(is_plain(x) for own in firsts for x in own)
     titles = {*map(_own_name, tables)}
     if are_named and len(titles) == 1 and (titles != {""} or not are_numbers):
@@ -151,12 +151,6 @@ def _note_names(tables: Sequence[Table]) -> None:
     titles = [f"{x.row_names!r} of {x.path}" if x.row_names else f"the first column of {x.path}" for x in tables]
     which = repr(names[0]) if names[0] and len({*names}) == 1 else ", ".join(titles)
     print_note(f"note: files are joined by {which}, which names each item once (--join position ignores it)")
-
-
-def _first_names(table: Table) -> list[str]:
-    """Names of the first rows."""
-    own = [] if table.row_names is None else [table.row_names]
-    return _texts(next(table.blocks(own, own))[0]) if own else []
 
 
 def _own_name(table: Table) -> str:
