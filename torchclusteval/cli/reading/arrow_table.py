@@ -34,10 +34,8 @@ class ArrowTable(Table):
             raise ValueError(f"{self.path}: header: expected different names; got two columns {doubled!r}")
         self._ranges, known = dict[str, range](), index_columns(schema)
         self.levels = [self._level(i, x) if isinstance(x, dict) else x for i, x in enumerate(known)]
-        if not any(
-            UNNAMED.search(level) for level in self.levels
-        ):  # so that files with other orders of levels are joined
-            self.levels.sort()
+        if not any(map(UNNAMED.search, self.levels)):
+            self.levels.sort()  # files may have them in other orders
         self.is_range = len(self.levels) == len(self._ranges) == 1
         if self.is_range and all(x == range(len(x)) for x in self._ranges.values()):  # which any file has
             self.levels = []

@@ -108,7 +108,7 @@ def open_tables(
 def _take_ids(tables: Sequence[Table], named: Collection[str], exclude: Sequence[str]) -> None:
     """Take the columns that name the same rows in all files, each once, as the names of rows; a note says which.
 
-    Raise where several files have ids, but not all the same, and names of rows in some only say how many are before.
+    Raise where several files have ids, but not all the same, unless the names of rows of each say more than a position.
     """
     firsts = [[] if (x := own.row_names) is None else _texts(next(own.blocks([x], [x]))[0]) for own in tables]
     are_named, are_numbers = all(x and not _counts(x) for x in firsts), all(is_plain(x) for own in firsts for x in own)
