@@ -221,10 +221,11 @@ def test_tables_of_another_truth_are_refused() -> None:
 def test_batches_that_do_not_fit_and_no_groups_are_refused() -> None:
     by, true, a, b = labels(3)
     two, three = (ContingencyTables.from_labels(true, torch.stack([a] * n), by=by) for n in (2, 3))
-    with pytest.raises(
-        ValueError, match=r"tables_b: expected batch shapes that broadcast to .*got \(2, 3\) and \(3, 3\)"
-    ):
+    message = r"tables_b: expected batch shapes that broadcast to .*got \(2, 3\) and \(3, 3\)"
+    with pytest.raises(ValueError, match=message):
         tce.paired_groups(two, three, ["purity"])
+    one, both = (ContingencyTables.from_labels(true, x, by=by) for x in ({"b": b}, {"a": a, "b": b}))
+    assert tce.paired_groups(one, both, ["purity"])["purity"].clusterings == ("a", "b")
     noise = [ContingencyTables.from_labels(true, torch.full_like(x, -1), by=by, noise_label=-1)[:0] for x in (a, b)]
     for nothing in (noise, (two[:, :0], two[:, :0])):
         for macro in (False, True):

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pandas
+import polars
 import pytest
 import torch
 
@@ -89,8 +90,7 @@ def test_one_class_and_none() -> None:
     one = tce.estimate_from_sample(of(["c1", "c1", "c1", *[""] * 5]), "uniform")["pair_recall"]
     assert one.estimate.item() == pytest.approx(1 / 3)
     assert one.standard_error.isnan()
-    none = tce.estimate_from_sample(of([""] * 8), "uniform")["pair_recall"]
-    assert none.estimate.isnan()
+    assert tce.estimate_from_sample(of([""] * 8), "uniform")["pair_recall"].estimate.isnan()
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,7 @@ def test_one_class_and_none() -> None:
         ([1, math.nan, 1], "a positive number for each class; got nan"),
         ([1, math.inf, 1], "a positive number for each class; got inf"),
         ({"c1": 1, "c2": 1}, "a weight for each class; got none for 'c3'"),
+        (polars.DataFrame({"b": [1, 2, 3]}), "a weight for each class; got a data frame"),
     ],
 )
 def test_bad_weights(weights: Any, message: str) -> None:

@@ -269,7 +269,6 @@ A, B = ({name: {"a": TRUE, "b": PRED}[name] for name in names} for names in ("ab
 BOTH = [dict.fromkeys("ba", x) for x in ([True] * 6, [1.0] * 6)]
 BY = [0, 0, 0, 1, 1, 1]
 DOORS = {
-    "evaluate": lambda count: tce.evaluate(A, B),
     "relabel": lambda count: tce.match(count(TRUE, A)).relabel(pd.DataFrame(B)),
     "matched_scores": lambda count: tce.matched_scores(count(TRUE, B), tce.match(count(TRUE, A))),
     "groups": lambda count: tce.matched_scores(count(TRUE, PRED, by=BY)[[1, 0]], tce.match(count(TRUE, PRED, by=BY))),

@@ -148,8 +148,8 @@ def paired_groups(
             p_adjusted=intervals.adjust_pairs(p_value, correction, first, places, same),
             resamples=values if keep_resamples else None,
         )
-    names = next((scores.clusterings for scores, _ in scored if scores.clusterings is not None), None)
-    names = names if len(shape) == 1 else None
+    given = [scores.clusterings for scores, _ in scored if scores.clusterings is not None]
+    names = next((x for x in given if shape == (len(x),)), None)
     settings = options.settings_dict("groups") | corrected
     p_values = [] if exact else [x.p_value for x in records.values()]
     notes += intervals.note_few_draws(p_values, n_resamples, sides, least_p) + intervals.note_few_for_level(settings)

@@ -111,7 +111,7 @@ def in_order_of(labels: Sequence[Any] | None, x: Any, name: str, each: str) -> A
     Raise where a label has no value or several, or there are no labels.
     """
     index = pandas_index(x)
-    if index is not None and hasattr(x, "columns"):
+    if hasattr(x, "columns"):
         raise ValueError(f"{name}: expected {each}; got a data frame (pass one column)")
     if index is not None and not (counts_up(index) and set(labels or ()) != set(index.tolist())):
         if not index.is_unique:
