@@ -37,7 +37,8 @@ class ArrowTable(Table):
         if not any(map(UNNAMED.search, self.levels)):
             self.levels.sort()  # files may have them in other orders
         self.is_range = len(self.levels) == len(self._ranges) == 1
-        if self.is_range and all(x == range(len(x)) for x in self._ranges.values()):  # which any file has
+        unnamed = self.is_range and UNNAMED.fullmatch(self.levels[0])
+        if unnamed and all(x == range(len(x)) for x in self._ranges.values()):  # which any file has
             self.levels = []
         joined = ", ".join(self.levels)
         while len(self.levels) > 1 and joined in names:
