@@ -7,7 +7,7 @@ Tensors without a gradient use torch's own functions: the same values, faster.
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ _SUM_BLOCK = 4096  # numbers; torch would split a longer sum over threads, which
 _STIRLING_FROM = 16.0  # from here on, four terms of Stirling's series are exact to 1e-14
 _MOST_TABULATED = 1 << 16  # largest whole number in the tables of functions
 _MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their square (in the gradient) does not underflow
+
+Numbers = TypeVar("Numbers", Tensor, NDArray[np.float64])  # float64
 
 
 def sum_reproducible(x: Tensor) -> Tensor:
@@ -140,24 +142,38 @@ def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
     return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
 
-def log_gamma_rest(x: Tensor) -> Tensor:
+def log_gamma_rest(x: Numbers) -> Numbers:
     """``log(gamma(x))`` minus Stirling's ``(x - 1/2) log x - x + log(2 pi) / 2``, for numbers above 0.
 
     Differences between log-gammas of large numbers lose digits; differences between these rests do not.
     """
-    large = x.clamp(min=_STIRLING_FROM)
-    square = (large * large).reciprocal_()
-    series = (square / -1680).add_(1 / 1260).mul_(square).sub_(1 / 360).mul_(square).add_(1 / 12).div_(large)
-    small = torch.lgamma(x).sub_(torch.log(x).mul_(x - 0.5)).add_(x).sub_(math.log(2 * math.pi) / 2)
-    return torch.where(x < _STIRLING_FROM, small, series)
+    of, log_gamma = _library(x)
+    few = x < _STIRLING_FROM
+    large = of.where(few, _STIRLING_FROM, x)
+    square = 1 / (large * large)
+    series = (((square / -1680 + 1 / 1260) * square - 1 / 360) * square + 1 / 12) / large
+    small = log_gamma(x) - ((x - 0.5) * of.log(x) - x + math.log(2 * math.pi) / 2)
+    found: Numbers = of.where(few, small, series)
+    return found
 
 
-def log_binomial(x: Tensor, y: Tensor) -> Tensor:
+def log_binomial(x: Numbers, y: Numbers) -> Numbers:
     """``log((x + y)! / (x! y!))`` of numbers of 0 or more, to all digits even if one or both are large."""
-    few, more = smaller(x, y), larger(x, y) + 1
-    power = (more + few - 0.5) * torch.log1p(few / more) - few + few * torch.log(more)
-    above, below = log_gamma_rest(torch.stack([more + few, more]))
-    return power - torch.lgamma(few + 1) + (above - below)
+    of, log_gamma = _library(x)
+    few, more = of.minimum(x, y), of.maximum(x, y) + 1
+    power = (more + few - 0.5) * of.log1p(few / more) - few + few * of.log(more)
+    above, below = log_gamma_rest(of.stack([more + few, more]))
+    found: Numbers = power - log_gamma(few + 1) + (above - below)
+    return found
+
+
+def _library(x: Tensor | NDArray[np.float64]) -> tuple[Any, Callable[[Any], Any]]:
+    """The functions for tensors, or for arrays, whose operations start sooner; and the logarithm of gamma."""
+    if isinstance(x, Tensor):
+        return torch, torch.lgamma
+    from scipy.special import gammaln
+
+    return np, gammaln
 
 
 def log_factorial(x: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from torchclusteval.common.numerics import log_gamma_rest
@@ -132,4 +131,4 @@ def _log_poisson(x: Array, mean: float) -> Array:
     near = np.where(np.abs(e) < 0.05, e, 0.0)  # (1 + e) log(1 + e) - e loses digits there
     series = sum((-1) ** m * near**m / (m * (m - 1)) for m in range(2, 14))
     deviance = mean * np.where(near == 0, (1 + e) * np.log1p(e) - e, series)
-    return -deviance - (np.log(x) / 2 + log_gamma_rest(torch.from_numpy(x)).numpy())
+    return -deviance - (np.log(x) / 2 + log_gamma_rest(x))

@@ -5,7 +5,7 @@ for any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -39,15 +39,15 @@ hosted = partial(measure, "entropy", integer_only=True, on_host=True)
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
-Slope = Callable[[Any], Any]  # at a number log a, or at (K, 1)
+Slope = Callable[[Any], Any]  # at a number a, or at (K, 1)
 
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
 _CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
-TOLERANCE = 1e-9  # of log a; the code length changes by its square
-FEW_POINTS = 16
+TOLERANCE = 1e-9  # of a, relative; the code length changes by its square
+FEW_POINTS = np.linspace(-1, 1, 16)
 DIGITS = 7  # to which it is rounded, so that no bit depends on the steps
 LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
 SMALL = 1e3  # items of a group
@@ -269,9 +269,9 @@ def _estimate(rows: Array, columns: Array) -> Array:
     above = (columns * (n[:, None] - columns)).sum(-1) * (1 + 1 / m) / np.where(single, 1.0, squares - n)  # alpha - 1
     # log binom(x + a - 1, x) of rows with alpha, of columns with m, less that of n with m alpha
     x = np.concatenate([rows, columns, n[:, None]], 1)
-    each = np.broadcast_to(above[:, None], rows.shape), np.broadcast_to(m[:, None] - 1, columns.shape)
-    y = np.concatenate([*each, (m * above + m - 1)[:, None]], 1)
-    ways = log_binomial(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    y = np.empty_like(x)
+    y[:, : rows.shape[1]], y[:, rows.shape[1] : -1], y[:, -1] = above[:, None], m[:, None] - 1, m * above + m - 1
+    ways = log_binomial(x, y)
     value = ways[:, :-1].sum(-1) - ways[:, -1]
     if single.any():
         value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), value)
@@ -366,8 +366,8 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
     """
     limit = math.log(min(bound, WIDEST))
     x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
-    rests = log_gamma_rest(torch.from_numpy(np.stack([x + b, b]))).numpy()
-    more, rest = np.log1p(x / b), rests[0] - rests[1]
+    above, below = log_gamma_rest(np.stack([x + b, b]))
+    more, rest = np.log1p(x / b), above - below
     even = np.where(x > 1, (x + b - 0.5) * more - x + rest, 0.0)
     large = x * np.log1p(b / x) + (b - 0.5) * more + rest
     lengths, scales = (
@@ -388,8 +388,8 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     lowest = np.full(len(urns.kinds), -limit)
     split = urns.sums(np.ones_like(urns.size)).nonzero()[0]  # no slope is below 0 where all groups are of one part
     if len(split) <= FEW_PROBLEMS:
-        points = np.linspace(-limit, limit, FEW_POINTS)
-        lowest[split] = [_lowest_point(_slope(urns, problem), points) for problem in split.tolist()]
+        points = np.exp(limit * FEW_POINTS)
+        lowest[split] = [_lowest_point(slope, points) for slope in _slopes_by_problem(urns, split)]
         return lowest
     from scipy.optimize.elementwise import find_root
 
@@ -407,28 +407,33 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
 
 
 def _lowest_point(slope: Slope, points: Array) -> float:
+    """``log a`` of the least code length between points ``a``: an end, or where the slope is 0."""
     from scipy.optimize import brentq
 
     rising = (slope(points[:, None]) >= 0).tolist()
     if rising[0] or not rising[-1]:
-        return float(points[0 if rising[0] else -1])
+        return math.log(points[0 if rising[0] else -1])
     first = rising.index(True)
-    return round(brentq(slope, points[first - 1], points[first], xtol=TOLERANCE), DIGITS)
+    low, high = points[first - 1], points[first]
+    return round(math.log(brentq(slope, low, high, xtol=TOLERANCE * low)), DIGITS)
 
 
-def _slope(urns: Urns, problem: int) -> Slope:
-    """The slope of one problem; of small groups term by term, the sum over ``k``."""
-    chosen = urns.place % len(urns.kinds) == problem
-    x, weight, kinds = urns.size[chosen], urns.weight[chosen], urns.kinds[problem]
-    width, of_parts = int(x.max()) + 1, weight < 0
+def _slopes_by_problem(urns: Urns, problems: Places) -> Iterator[Slope]:
+    """The slopes of these problems; of small groups term by term, the sums over ``k``."""
+    problem, of_parts = urns.place % len(urns.kinds), urns.place >= len(urns.kinds)
+    width = int(urns.size.max()) + 1
     if width > SMALL:
-        b = np.where(of_parts, 1.0, kinds)
-        return lambda log_a: _rises(x, b * np.exp(log_a)).dot(weight)
-    times = np.asarray(np.bincount((x + width * of_parts).astype(np.int64), weight, 2 * width), np.float64)
-    more = times.reshape(2, width)[:, ::-1].cumsum(1)[:, -2::-1].ravel()  # groups of more than k
+        for chosen in problem == problems[:, None]:
+            b = np.where(of_parts, 1.0, urns.kinds[problem])[chosen]
+            yield lambda a, x=urns.size[chosen], b=b, weight=urns.weight[chosen]: _rises(x, b * a).dot(weight)
+        return
+    place = (2 * problem + of_parts) * width + urns.size.astype(np.int64)
+    times = np.bincount(place, urns.weight, 2 * len(urns.kinds) * width).reshape(-1, 2, width)
+    more = times[:, :, :0:-1].cumsum(2)[:, :, ::-1].reshape(len(times), -1)  # groups of more than k
     k = np.arange(width - 1.0)
-    steps = np.concatenate([k / kinds, k])
-    return lambda log_a: ((a := np.exp(log_a)) / (a + steps)).dot(more)
+    for one in problems.tolist():
+        steps = np.concatenate([k / urns.kinds[one], k])
+        yield lambda a, steps=steps, more=more[one]: (a / (a + steps)).dot(more)
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:

@@ -177,13 +177,14 @@ def _evaluate(
         ordered = sorted(applied, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
-    bare = not (kept or tables.batch_shape or tables._most_items is None or torch.is_inference_mode_enabled())
+    bare = len(applied) > _FEW_MEASURES and not (kept or tables.batch_shape or tables._most_items is None)
     bare = bare and all(MEASURES.get(measure.name) is measure for measure in applied)
+    bare = bare and not torch.is_inference_mode_enabled()
     with torch.inference_mode() if bare else nullcontext():
         for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
             values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
     found = [values[measure.name] for measure in applied]
-    return scores_of(tables, applied, [x.clone() for x in found] if bare else found, skipped)
+    return scores_of(tables, applied, torch.stack(found).unbind() if bare else found, skipped)
 
 
 def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
