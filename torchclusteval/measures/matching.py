@@ -12,7 +12,7 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
 from torchclusteval.measures import assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
-from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
+from torchclusteval.measures.sums import Sums, items, ratio, sizes_of_sides, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
 __all__ = ["class_projection_distance", "classification_error", "cluster_projection_distance", "clustering_f"]
@@ -336,12 +336,8 @@ def _most_groups(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def _by_chance(tables: ContingencyTables) -> Tensor:
     """Similarity of independent sides whose groups are matched by size, ``sum_k min(r_(k), c_(k)) / N``."""
-    pairs = min(tables.shape[-2:])
-    largest = [
-        sizes.sort(-1, descending=True)[0][..., :pairs]
-        for sizes in (tables._class_sizes_f64, tables._cluster_sizes_f64)
-    ]
-    return tables._divide_by_items(sum_reproducible(smaller(*largest)))
+    classes, clusters = sizes_of_sides(tables).sort(-1, descending=True)[0].double()
+    return tables._divide_by_items(sum_reproducible(smaller(classes, clusters)))
 
 
 @share(symmetric=True, source="rezaei2016", on_host=True)

@@ -21,7 +21,7 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import safe_divide, smaller, sqrt_or_zero, sum_reproducible
 from torchclusteval.measures.pairs import corrected, linear, pair_counts, pair_index, pair_sums
 from torchclusteval.measures.record import ANY, FROM_ZERO, SIGNED, TO_ONE, UNIT, measure
-from torchclusteval.measures.sums import ratio, whole
+from torchclusteval.measures.sums import ratio, sizes_of_sides, whole
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adjusted_fowlkes_mallows", "adjusted_wallace_precision", "adjusted_wallace_recall", "baulieu_1"]
@@ -447,24 +447,22 @@ def _lerman_terms(tables: ContingencyTables) -> _LermanTerms:
 
 
 def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
-    """Squared lengths of the part of each side that is a sum over items, ``(2, *batch)``."""
-    n, sizes = tables.n_items, (tables.class_sizes, tables.cluster_sizes)
+    """Squared lengths of the part of each side that is a sum over items, ``(2, *batch)``.
+
+    They are ``sum_i s_i (N s_i - sum_k s_k^2)^2 / (N^2 (N - 2))`` of sizes s.
+    """
+    n, n_f64, sizes = tables.n_items, tables._n_items_f64, sizes_of_sides(tables)
     groups = torch.stack([tables.n_classes, tables.n_clusters])
-    largest = torch.stack([side.amax(-1) if side.shape[-1] else n for side in sizes])
+    largest = sizes.amax(-1) if sizes.shape[-1] else groups
     alone = (groups == 2) & (largest == n - 1)  # one item, and all others
     additive = alone | (groups <= 1) | (groups == n)
-    n_f64 = tables._n_items_f64
-    of_items = torch.stack([_spread(side, tables) for side in sizes]) / (n_f64 * n_f64 * (n_f64 - 2)).clamp(min=1)
+    exact = tables._most_items is not None and tables._most_items <= MAX_SQUARED
+    s, total = (sizes, n) if exact else (sizes.double(), n_f64)
+    away = (s * total.unsqueeze(-1) - sum_reproducible(s * s).unsqueeze(-1)).double()  # exact differences
+    spread = sum_reproducible(sizes * away * away)
+    of_items = spread / (n_f64 * n_f64 * (n_f64 - 2)).clamp(min=1)
     of_items = of_items.masked_fill(largest * groups == n, 0.0)  # groups of one size
     return torch.where(additive, lengths, of_items)
-
-
-def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
-    """``sum_i s_i (N s_i - sum_k s_k^2)^2``; of whole numbers by exact differences."""
-    exact = tables._most_items is not None and tables._most_items <= MAX_SQUARED
-    s, n = (sizes, tables.n_items) if exact else (sizes.double(), tables._n_items_f64)
-    away = (s * n.unsqueeze(-1) - sum_reproducible(s * s).unsqueeze(-1)).double()
-    return sum_reproducible(sizes.double() * away * away)
 
 
 @lerman_index()

@@ -53,6 +53,13 @@ def _joined_by_all(tables: ContingencyTables) -> Tensor:
     return _by_table(tables, joined_share, None)
 
 
+@cached_on_tables
+def _shares_of_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """Of all pairs, those that the classes join, and those that one side alone joins."""
+    pairs = pair_sums(tables)
+    return safe_divide(pairs.wanted, pairs.every), safe_divide(pairs.different, pairs.every)
+
+
 @of_model(
     "pairs",
     perfect=1.0,
@@ -82,15 +89,13 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     whole(tables)
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
-    pairs = pair_sums(tables)
     p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
     if one_sided:
-        q = safe_divide(pairs.wanted, pairs.every)
+        q = _shares_of_pairs(tables)[0]
     else:
         q = _by_table(tables, joined_share, tables.n_classes) if model == "num" else p
     expected_difference = p * (1 - q) + q * (1 - p)
-    difference = safe_divide(pairs.different, pairs.every)
-    return ratio(expected_difference - difference, expected_difference, tables)
+    return ratio(expected_difference - _shares_of_pairs(tables)[1], expected_difference, tables)
 
 
 @lru_cache(MAX_KEPT)
@@ -124,9 +129,9 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
     mean = np.zeros(len(items))
     for (n, k), chosen in rows.items():
         if n > 1:
-            distinct, place = np.unique(sizes[chosen], return_inverse=True)
-            share = _information_of_sizes(n, tuple(distinct.tolist()), k)
-            mean[chosen] = share[place.reshape(len(chosen), -1)].sum(1)
+            distinct = sorted(set(sizes[chosen].ravel().tolist()))
+            share = _information_of_sizes(n, tuple(distinct), k)
+            mean[chosen] = share[np.searchsorted(distinct, sizes[chosen])].sum(1)
     return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
 
 
@@ -164,13 +169,12 @@ def ami_of_model(
     check_bools(one_sided=one_sided)
     check_choice(average, "average", AVERAGES)
     of_groups = model == "num"
+    bound = information.log_items(tables)
+    undefined = bound == 0
     if of_groups:
-        classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
-        bound = information.average_of(classes, clusters, average)
-        undefined = (bound == 0) | ((tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items))
-    else:
-        bound = information.log_items(tables)
-        undefined = bound == 0
+        groups = torch.stack([tables.n_classes, tables.n_clusters])
+        bound = information.average_of(*log_or_zero(groups.double()), average)
+        undefined = (bound == 0) | (groups == tables.n_items).all(0)
     if one_sided:
         expected = _information_of_classes(tables, tables.n_clusters if of_groups else None)
     else:
@@ -200,9 +204,9 @@ def _modified_numerator(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def _shared_items(tables: ContingencyTables) -> Tensor:
     """Eight times the number of pairs of pairs (one of a class, one of a cluster) with one common item."""
-    crossed, squares = tables._sums(lambda cell: cell.n * (cell.r * cell.c), lambda cell: cell.squares)
-    of_sides = sum((x * x).sum(-1) for x in (tables._class_sizes_f64, tables._cluster_sizes_f64))
-    return 8 * (2 * tables._n_items_f64 + (crossed - squares) - of_sides)
+    pairs = pair_sums(tables)
+    squares = 2 * (pairs.ss + pairs.wanted + pairs.joined) + tables._n_items_f64  # of cells and sizes, less 2 N
+    return 8 * (tables.sum(lambda cell: cell.n * (cell.r * cell.c)) - squares)
 
 
 @measure("pairs", range=TO_ONE, perfect=1.0, symmetric=True, source="sundqvist2023", integer_only=True)

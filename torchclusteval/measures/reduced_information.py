@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import pad
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
@@ -28,7 +27,7 @@ from torchclusteval.common.numerics import (
 from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.record import ANY, FROM_ZERO, TO_ONE, UNIT, measure
-from torchclusteval.measures.sums import ratio, whole
+from torchclusteval.measures.sums import ratio, sizes_of_sides, whole
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adjusted_information", "microcanonical_mutual_information", "reduced_mutual_information"]
@@ -205,9 +204,8 @@ def microcanonical_mutual_information(
 
 @cached_on_tables
 def _flat(tables: ContingencyTables) -> _Information:
-    sides = [x.reshape(-1, x.shape[-1]).double() for x in (tables.class_sizes, tables.cluster_sizes)]
-    width = max(x.shape[1] for x in sides)
-    classes, clusters = (pad(x, (0, width - x.shape[1])).cpu().numpy() for x in sides)
+    sizes = sizes_of_sides(tables)
+    classes, clusters = sizes.reshape(2, tables.batch_shape.numel(), sizes.shape[-1]).double().cpu().numpy()
     rows, columns = [classes, classes, clusters], [clusters, classes, clusters]
     numbers = log_number_of_tables(np.concatenate(rows), np.concatenate(columns))
     costs = torch.from_numpy(numbers).to(tables.device).reshape(3, *tables.batch_shape)
@@ -421,7 +419,7 @@ def _lowest_point(slope: Slope, points: Array) -> float:
 def _slopes_by_problem(urns: Urns, problems: Places) -> Iterator[Slope]:
     """The slopes of these problems; of small groups term by term, the sums over ``k``."""
     problem, of_parts = urns.place % len(urns.kinds), urns.place >= len(urns.kinds)
-    width = int(urns.size.max()) + 1
+    width = int(urns.size.max(initial=0)) + 1
     if width > SMALL:
         for chosen in problem == problems[:, None]:
             b = np.where(of_parts, 1.0, urns.kinds[problem])[chosen]
@@ -429,7 +427,7 @@ def _slopes_by_problem(urns: Urns, problems: Places) -> Iterator[Slope]:
         return
     place = (2 * problem + of_parts) * width + urns.size.astype(np.int64)
     times = np.bincount(place, urns.weight, 2 * len(urns.kinds) * width).reshape(-1, 2, width)
-    more = times[:, :, :0:-1].cumsum(2)[:, :, ::-1].reshape(len(times), -1)  # groups of more than k
+    more = times[:, :, :0:-1].cumsum(2)[:, :, ::-1].reshape(len(times), 2 * (width - 1))  # groups of more than k
     k = np.arange(width - 1.0)
     for one in problems.tolist():
         steps = np.concatenate([k / urns.kinds[one], k])

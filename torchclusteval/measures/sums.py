@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import check_number
@@ -82,6 +83,14 @@ def whole(tables: ContingencyTables) -> ContingencyTables:
 def items(tables: ContingencyTables) -> Tensor:
     """Items, ``(*batch,)`` float64."""
     return tables._n_items_f64
+
+
+@cached_on_tables
+def sizes_of_sides(tables: ContingencyTables) -> Tensor:
+    """Sizes of the classes and of the clusters, ``(2, *batch, G)`` of their type; zeros fill the side with fewer."""
+    sides = tables.class_sizes, tables.cluster_sizes
+    most = max(x.shape[-1] for x in sides)
+    return torch.stack([x if x.shape[-1] == most else pad(x, (0, most - x.shape[-1])) for x in sides])
 
 
 def ratio(

@@ -28,6 +28,7 @@ _CPU_CHUNK_CELLS = 1 << 18  # cells processed at a time: about ten float64 tempo
 _DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
 _DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
 _FEW_MEASURES = 4  # up to so many are less work one by one
+_MANY_MEASURES = 32  # of one table, beyond which to leave out records for gradients is faster
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -168,7 +169,7 @@ def _reads_cells(measure: Measure) -> bool:
 def _evaluate(
     tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None, kept: bool = True
 ) -> Scores:
-    """The scores. Of one table that nobody keeps they come without records for gradients, which is faster."""
+    """The scores; many of one table that nobody keeps come without records for gradients."""
     applied, skipped = split_applicable(tables, chosen)
     ordered = applied
     if tables.device.type == "cpu":
@@ -177,7 +178,7 @@ def _evaluate(
         ordered = sorted(applied, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
-    bare = len(applied) > _FEW_MEASURES and not (kept or tables.batch_shape or tables._most_items is None)
+    bare = len(applied) > _MANY_MEASURES and not (kept or tables.batch_shape or tables._most_items is None)
     bare = bare and all(MEASURES.get(measure.name) is measure for measure in applied)
     bare = bare and not torch.is_inference_mode_enabled()
     with torch.inference_mode() if bare else nullcontext():
