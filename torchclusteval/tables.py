@@ -415,6 +415,11 @@ class ContingencyTables:
         held = self.is_integer and n.device.type == "cpu" and not compiling and n.numel() > 0
         return int(n.max() if n.dim() else n) if held else None
 
+    @property
+    def _squares_fit(self) -> bool:
+        """Whether the square of the items of each table is known to fit in int64."""
+        return self._most_items is not None and self._most_items <= MAX_SQUARED
+
     @lazy_property
     @launched
     def _all_ordinary(self) -> bool:
@@ -425,8 +430,7 @@ class ContingencyTables:
     @launched
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement, without overflow or cancellation."""
-        exact = self._most_items is not None and self._most_items <= MAX_SQUARED
-        pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
+        pairs = (pairs_of_integers if self._squares_fit else pairs_of)(self._cell_quantities, self.n_items)
         return pairs if self.is_integer else pairs._replace(ss=self._as_of_items(pairs.ss, pairs.ss, "pair measures"))
 
     def _as_of_items(self, value: Tensor, above: Tensor, measures: str) -> Tensor:

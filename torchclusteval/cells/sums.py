@@ -159,6 +159,7 @@ class Independence(NamedTuple):
     items: Tensor  # (*batch,) int64, and so are the sizes
     class_sizes: Tensor  # (*batch, R)
     cluster_sizes: Tensor  # (*batch, C)
+    fits: bool  # whether the square of the items is known to fit in int64
 
     def _at_classes(self, cell: CellQuantities) -> Tensor:
         return cell.at_classes(self.items.unsqueeze(-1).expand_as(self.class_sizes))
@@ -170,6 +171,8 @@ class Independence(NamedTuple):
 
     def excess(self, cell: CellQuantities) -> Tensor:
         """``n N - r c``."""
+        if self.fits:
+            return self.wrapped(cell).double()
         return unwrapped(self.wrapped(cell), cell.n * self._at_classes(cell).double() - cell.r * cell.c)
 
     def divergence(self, cell: CellQuantities) -> Tensor:

@@ -34,7 +34,7 @@ def _chi_squared(tables: ContingencyTables) -> Tensor:
         alone = cell.at_classes(of_others) - cell.rest_of_cluster
         return cell.n * alone - cell.rest_of_class * cell.rest_of_cluster
 
-    counts = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes)
+    counts = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes, tables._squares_fit)
     excess = counts.excess if tables.is_integer else excess_of_masses
     chi_squared = tables.sum(lambda cell: cell.n * excess(cell) / (cell.r_nonzero * cell.c_nonzero))
     return at_least(chi_squared, 0.0)

@@ -80,7 +80,7 @@ def _by_differences(tables: ContingencyTables) -> Tensor:
 
     No term is below 0. An empty cell adds E; sparse tables add what their cells have above their E.
     """
-    of = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes)
+    of = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes, tables._squares_fit)
     total = tables.sum(of.divergence)
     if tables.layout == "sparse":
         total = total + unwrapped(tables.sum(of.wrapped), tables.sum(of.excess)) / tables._n_items_f64

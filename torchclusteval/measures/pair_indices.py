@@ -15,7 +15,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import safe_divide, smaller, sqrt_or_zero, sum_reproducible
@@ -456,8 +455,7 @@ def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
     largest = sizes.amax(-1) if sizes.shape[-1] else groups
     alone = (groups == 2) & (largest == n - 1)  # one item, and all others
     additive = alone | (groups <= 1) | (groups == n)
-    exact = tables._most_items is not None and tables._most_items <= MAX_SQUARED
-    s, total = (sizes, n) if exact else (sizes.double(), n_f64)
+    s, total = (sizes, n) if tables._squares_fit else (sizes.double(), n_f64)
     away = (s * total.unsqueeze(-1) - sum_reproducible(s * s).unsqueeze(-1)).double()  # exact differences
     spread = sum_reproducible(sizes * away * away)
     of_items = spread / (n_f64 * n_f64 * (n_f64 - 2)).clamp(min=1)

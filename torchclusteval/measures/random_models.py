@@ -4,8 +4,9 @@ Gates and Ahn (2017) draw random partitions from all partitions of the items (``
 number of groups (``"num"``). Two-sided: both sides are random; one-sided: the classes stay as they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,22 +31,38 @@ AVERAGES = ("min", "geometric", "arithmetic", "max")
 of_model = partial(measure, range=TO_ONE, source="gates2017", integer_only=True, on_host=True)
 
 
-def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Tensor | None) -> Tensor:
+class _Numbers(NamedTuple):
+    """Numbers of each table of the flattened batch, on the host."""
+
+    items: list[int]
+    classes: list[int]
+    clusters: list[int]
+
+
+@cached_on_tables
+def _numbers(tables: ContingencyTables) -> _Numbers:
+    return _Numbers(*(x.flatten().tolist() for x in (tables.n_items, tables.n_classes, tables.n_clusters)))
+
+
+def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Sequence[int] | None) -> Tensor:
     """A number for each table, ``(*batch,)``, from its items and numbers of groups (None: any).
 
-    0 for less than two items. Each distinct combination is worked out once, on the host.
+    0 for less than two items. Each distinct combination is worked out once.
     """
-    items = tables.n_items.flatten().tolist()
-    columns = [[None] * len(items) if number is None else number.flatten().tolist() for number in groups]
-    keys = list(zip(items, *columns, strict=True))
+    items = _numbers(tables).items
+    keys = list(zip(items, *(number or [None] * len(items) for number in groups), strict=True))
     known = {key: value(*key) if key[0] > 1 else 0.0 for key in dict.fromkeys(keys)}
-    values = torch.tensor([known[key] for key in keys], dtype=torch.float64, device=tables.device)
-    return values.reshape(tables.batch_shape)
+    return _tensor([known[key] for key in keys], tables)
+
+
+def _tensor(values: Any, tables: ContingencyTables) -> Tensor:
+    """Float64 ``(*batch,)`` on the device of the tables."""
+    return torch.from_numpy(np.asarray(values, np.float64).reshape(tables.batch_shape)).to(tables.device)
 
 
 @cached_on_tables
 def _joined_by_groups(tables: ContingencyTables) -> Tensor:
-    return _by_table(tables, joined_share, tables.n_clusters)
+    return _by_table(tables, joined_share, _numbers(tables).clusters)
 
 
 @cached_on_tables
@@ -93,7 +110,7 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     if one_sided:
         q = _shares_of_pairs(tables)[0]
     else:
-        q = _by_table(tables, joined_share, tables.n_classes) if model == "num" else p
+        q = _by_table(tables, joined_share, _numbers(tables).classes) if model == "num" else p
     expected_difference = p * (1 - q) + q * (1 - p)
     return ratio(expected_difference - _shares_of_pairs(tables)[1], expected_difference, tables)
 
@@ -118,21 +135,21 @@ def _information_of_sizes(n: int, class_sizes: tuple[float, ...], clusters: int 
     return np.asarray((shares * number).sum(1))
 
 
-def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) -> Tensor:
+def _information_of_classes(tables: ContingencyTables, groups: Sequence[int] | None) -> Tensor:
     """Mean information of the classes as they are with random clusters, ``(*batch,)``."""
-    items = tables.n_items.flatten().tolist()
+    items = _numbers(tables).items
     sizes = tables.class_sizes.reshape(len(items), tables.class_sizes.shape[-1]).cpu().numpy()
-    numbers = [None] * len(items) if groups is None else groups.flatten().tolist()
     rows: dict[tuple[int, int | None], list[int]] = {}
-    for row, key in enumerate(zip(items, numbers, strict=True)):
+    for row, key in enumerate(zip(items, groups or [None] * len(items), strict=True)):
         rows.setdefault(key, []).append(row)
     mean = np.zeros(len(items))
     for (n, k), chosen in rows.items():
         if n > 1:
-            distinct = sorted(set(sizes[chosen].ravel().tolist()))
+            own = sizes if len(chosen) == len(sizes) else sizes[chosen]
+            distinct = sorted(set(own.ravel().tolist()))
             share = _information_of_sizes(n, tuple(distinct), k)
-            mean[chosen] = share[np.searchsorted(distinct, sizes[chosen])].sum(1)
-    return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
+            mean[chosen] = share[np.searchsorted(distinct, own)].sum(1)
+    return _tensor(mean, tables)
 
 
 @of_model(
@@ -176,10 +193,10 @@ def ami_of_model(
         bound = information.average_of(*log_or_zero(groups.double()), average)
         undefined = (bound == 0) | (groups == tables.n_items).all(0)
     if one_sided:
-        expected = _information_of_classes(tables, tables.n_clusters if of_groups else None)
+        expected = _information_of_classes(tables, _numbers(tables).clusters if of_groups else None)
     else:
-        groups = (tables.n_classes, tables.n_clusters) if of_groups else (None, None)
-        expected = _by_table(tables, _information_of_groups, *groups)
+        numbers = _numbers(tables)[1:] if of_groups else (None, None)
+        expected = _by_table(tables, _information_of_groups, *numbers)
     return ratio(
         information.shared(tables) - expected,
         bound - expected,

@@ -64,20 +64,25 @@ class _Information(NamedTuple):
     clusters: Tensor
 
 
+@cached_on_tables
+def _rounding_noise(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """The noise of what the classes tell of themselves, and of both sides, ``(*batch,)`` each."""
+    classes = 1 + tables._n_items_f64 * information.of_classes(tables)
+    return NOISE * classes, NOISE * (classes + tables._n_items_f64 * information.of_clusters(tables))
+
+
 def _finish(
-    found: _Information, tables: ContingencyTables, norm: str | None, base: float, noise: float = NOISE
+    found: _Information, tables: ContingencyTables, norm: str | None, base: float, noisy: bool = True
 ) -> Tensor:
     check_choice(norm, "norm", NORMS)
     if norm is None:
         nats = found.of_classes.masked_fill(tables.empty, torch.nan)
         return information.in_base(nats, base)
     check_number(base, "base", 1, exclusive=True)
-    if norm == "asymmetric":
-        part, scale, entropies = found.of_classes, found.classes, information.of_classes(tables)
-    else:
-        part, scale = found.of_classes + found.of_clusters, found.classes + found.clusters
-        entropies = information.of_classes(tables) + information.of_clusters(tables)
-    undefined = scale <= noise * (1 + tables._n_items_f64 * entropies)
+    part, scale = found.of_classes, found.classes
+    if norm == "mean":
+        part, scale = part + found.of_clusters, scale + found.clusters
+    undefined = scale <= (_rounding_noise(tables)[norm == "mean"] if noisy else 0)
     return ratio(part, scale, tables, undefined=undefined, maximum=1.0)
 
 
@@ -125,7 +130,7 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
     Example: 0.1910
     """
     whole(tables)
-    return _finish(_adjusted(tables), tables, norm, base, noise=0.0)
+    return _finish(_adjusted(tables), tables, norm, base, noisy=False)
 
 
 # --- arrangements -------------------------------------------------------------------------------------------
