@@ -44,10 +44,11 @@ Solver = Callable[[Array], tuple[Array, Array]]
 
 def max_assignment(counts: Tensor) -> Tensor:
     """Items in the best matching of ``(*batch, R, C)`` tables with counts from 0 on: ``(*batch,)`` of their type."""
-    if counts.dim() == 2 and counts.is_cpu and not counts.is_floating_point():  # in the fewest calls
-        weights = counts.numpy()
-        costs, solve = costs_of(weights)
-        return torch.from_numpy(np.asarray(np.add.reduce(weights[solve(costs)])))
+    if counts.dim() == 2 and counts.is_cpu and not counts.requires_grad:  # in the fewest calls
+        weights = counts.numpy() if counts.shape[0] <= counts.shape[1] else counts.numpy().T
+        if weights.dtype.kind != "f" or not np.isnan(np.add.reduce(weights, None)):
+            costs, solve = costs_of(weights)
+            return sum_reproducible(torch.from_numpy(weights[solve(costs)]))
     tables = flatten_batch(counts)
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT

@@ -51,6 +51,7 @@ DIGITS = 7  # to which it is rounded, so that no bit depends on the steps
 LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
 SMALL = 1e3  # items of a group
 FEW_PROBLEMS = 24  # up to this many one after another is faster
+FEW_KEYS = 1 << 13  # sizes in all places, which are counted faster than sorted
 MOST_STATES = 1 << 12  # cells of the array that counts exactly
 MAX_KEPT = 1 << 12  # exact results kept between calls
 
@@ -146,10 +147,8 @@ def _arrangements(tables: ContingencyTables) -> _Information:
     joint = whole - tables.sum(lambda cell: rest(cell.count))
     one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
     shared = items * information.shared(tables) + (classes + clusters - joint)
-    classes, clusters = (
-        classes + items * information.of_classes(tables),
-        clusters + items * information.of_clusters(tables),
-    )
+    classes = classes + items * information.of_classes(tables)
+    clusters = clusters + items * information.of_clusters(tables)
     shared = at_least(shared, 0).masked_fill(one_group, 0.0)
     if tables._most_items is not None and tables._most_items > _CANCELLED:
         shared = _few_apart(tables, shared)
@@ -355,9 +354,15 @@ def urns(place: Places, size: Places, kinds: Array) -> Urns:
     filled = size > 0
     place, size = place[filled], size[filled]
     radix = int(size.max(initial=0)) + 1
-    distinct, times = np.unique(place * radix + size, return_counts=True)
-    place = distinct // radix
-    return Urns(place, (distinct % radix).astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
+    key = place * radix + size
+    if 2 * len(kinds) * radix <= FEW_KEYS:
+        times = np.bincount(key)
+        distinct = times.nonzero()[0]
+        times = times[distinct]
+    else:
+        distinct, times = np.unique(key, return_counts=True)
+    place, size = np.divmod(distinct, radix)
+    return Urns(place, size.astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
 
 
 def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, Array]:
@@ -469,7 +474,11 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     sides = [x.reshape(batch, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
     table = np.arange(batch)
     of_class, of_cluster = (np.repeat(table, side.shape[1]) for side in sides)
-    cell_table, _, _, cell = (x.cpu().numpy() for x in tables.cells())
+    if tables.layout == "dense":
+        cell = tables.counts.reshape(-1).cpu().numpy()  # of these, those above 0
+        cell_table = np.repeat(table, len(cell) // max(1, batch))
+    else:
+        cell_table, _, _, cell = (x.cpu().numpy() for x in tables.cells())
     items, classes, clusters = sides[0].sum(-1), sides[0].ravel(), sides[1].ravel()
     # Classes alone, once the clusters are known, once they are known themselves; the same of the clusters.
     groups = [(table, items), (of_cluster, clusters), (of_class, classes)]
