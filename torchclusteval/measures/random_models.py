@@ -4,9 +4,9 @@ Gates and Ahn (2017) draw random partitions from all partitions of the items (``
 number of groups (``"num"``). Two-sided: both sides are random; one-sided: the classes stay as they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,26 +31,19 @@ AVERAGES = ("min", "geometric", "arithmetic", "max")
 of_model = partial(measure, range=TO_ONE, source="gates2017", integer_only=True, on_host=True)
 
 
-class _Numbers(NamedTuple):
-    """Numbers of each table of the flattened batch, on the host."""
-
-    items: list[int]
-    classes: list[int]
-    clusters: list[int]
-
-
 @cached_on_tables
-def _numbers(tables: ContingencyTables) -> _Numbers:
-    return _Numbers(*(x.flatten().tolist() for x in (tables.n_items, tables.n_classes, tables.n_clusters)))
+def _numbers(tables: ContingencyTables) -> tuple[list[Any], ...]:
+    """Items, classes and clusters of each table of the flattened batch, and None for any number of groups."""
+    numbers = [x.flatten().tolist() for x in (tables.n_items, tables.n_classes, tables.n_clusters)]
+    return *numbers, [None] * len(numbers[0])
 
 
-def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Sequence[int] | None) -> Tensor:
-    """A number for each table, ``(*batch,)``, from its items and numbers of groups (None: any).
+def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: list[Any]) -> Tensor:
+    """A number for each table, ``(*batch,)``, from its items and numbers of groups; 0 for less than two items.
 
-    0 for less than two items. Each distinct combination is worked out once.
+    Each distinct combination is worked out once.
     """
-    items = _numbers(tables).items
-    keys = list(zip(items, *(number or [None] * len(items) for number in groups), strict=True))
+    keys = list(zip(_numbers(tables)[0], *groups, strict=True))
     known = {key: value(*key) if key[0] > 1 else 0.0 for key in dict.fromkeys(keys)}
     return _tensor([known[key] for key in keys], tables)
 
@@ -62,12 +55,12 @@ def _tensor(values: Any, tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def _joined_by_groups(tables: ContingencyTables) -> Tensor:
-    return _by_table(tables, joined_share, _numbers(tables).clusters)
+    return _by_table(tables, joined_share, _numbers(tables)[2])
 
 
 @cached_on_tables
 def _joined_by_all(tables: ContingencyTables) -> Tensor:
-    return _by_table(tables, joined_share, None)
+    return _by_table(tables, joined_share, _numbers(tables)[3])
 
 
 @cached_on_tables
@@ -110,7 +103,7 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     if one_sided:
         q = _shares_of_pairs(tables)[0]
     else:
-        q = _by_table(tables, joined_share, _numbers(tables).classes) if model == "num" else p
+        q = _by_table(tables, joined_share, _numbers(tables)[1]) if model == "num" else p
     expected_difference = p * (1 - q) + q * (1 - p)
     return ratio(expected_difference - _shares_of_pairs(tables)[1], expected_difference, tables)
 
@@ -135,12 +128,12 @@ def _information_of_sizes(n: int, class_sizes: tuple[float, ...], clusters: int 
     return np.asarray((shares * number).sum(1))
 
 
-def _information_of_classes(tables: ContingencyTables, groups: Sequence[int] | None) -> Tensor:
+def _information_of_classes(tables: ContingencyTables, groups: list[Any]) -> Tensor:
     """Mean information of the classes as they are with random clusters, ``(*batch,)``."""
-    items = _numbers(tables).items
+    items = _numbers(tables)[0]
     sizes = tables.class_sizes.reshape(len(items), tables.class_sizes.shape[-1]).cpu().numpy()
     rows: dict[tuple[int, int | None], list[int]] = {}
-    for row, key in enumerate(zip(items, groups or [None] * len(items), strict=True)):
+    for row, key in enumerate(zip(items, groups, strict=True)):
         rows.setdefault(key, []).append(row)
     mean = np.zeros(len(items))
     for (n, k), chosen in rows.items():
@@ -190,13 +183,14 @@ def ami_of_model(
     undefined = bound == 0
     if of_groups:
         groups = torch.stack([tables.n_classes, tables.n_clusters])
-        bound = information.average_of(*log_or_zero(groups.double()), average)
+        classes, clusters = log_or_zero(groups.double())
+        bound = information.average_of(classes, clusters, average)
         undefined = (bound == 0) | (groups == tables.n_items).all(0)
+    _, *both, free = _numbers(tables)
     if one_sided:
-        expected = _information_of_classes(tables, _numbers(tables).clusters if of_groups else None)
+        expected = _information_of_classes(tables, both[1] if of_groups else free)
     else:
-        numbers = _numbers(tables)[1:] if of_groups else (None, None)
-        expected = _by_table(tables, _information_of_groups, *numbers)
+        expected = _by_table(tables, _information_of_groups, *(both if of_groups else (free, free)))
     return ratio(
         information.shared(tables) - expected,
         bound - expected,

@@ -431,17 +431,24 @@ def _slopes_by_problem(urns: Urns, problems: Places) -> Iterator[Slope]:
     problem, of_parts = urns.place % len(urns.kinds), urns.place >= len(urns.kinds)
     width = int(urns.size.max(initial=0)) + 1
     if width > SMALL:
-        for chosen in problem == problems[:, None]:
-            b = np.where(of_parts, 1.0, urns.kinds[problem])[chosen]
-            yield lambda a, x=urns.size[chosen], b=b, weight=urns.weight[chosen]: _rises(x, b * a).dot(weight)
+        b = np.where(of_parts, 1.0, urns.kinds[problem])
+        for own in problem == problems[:, None]:
+            yield partial(_slope_of_sizes, urns.size[own], b[own], urns.weight[own])
         return
     place = (2 * problem + of_parts) * width + urns.size.astype(np.int64)
     times = np.bincount(place, urns.weight, 2 * len(urns.kinds) * width).reshape(-1, 2, width)
     more = times[:, :, :0:-1].cumsum(2)[:, :, ::-1].reshape(len(times), 2 * (width - 1))  # groups of more than k
     k = np.arange(width - 1.0)
     for one in problems.tolist():
-        steps = np.concatenate([k / urns.kinds[one], k])
-        yield lambda a, steps=steps, more=more[one]: (a / (a + steps)).dot(more)
+        yield partial(_slope_of_terms, np.concatenate([k / urns.kinds[one], k]), more[one])
+
+
+def _slope_of_sizes(x: Array, b: Array, weight: Array, a: Any) -> Any:
+    return _rises(x, b * a).dot(weight)
+
+
+def _slope_of_terms(steps: Array, more: Array, a: Any) -> Any:
+    return (a / (a + steps)).dot(more)
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:
