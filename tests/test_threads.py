@@ -1,6 +1,7 @@
 """Threads: torch's own see no work of the package, and any number of the package's own gives the same results."""
 
 import multiprocessing
+import subprocess
 import sys
 import threading
 import time
@@ -58,6 +59,20 @@ def test_the_number_of_threads_survives_errors_and_calls_within_calls() -> None:
     with pytest.raises(KeyError):
         broken()
     assert torch.get_num_threads() == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="lists threads")
+def test_a_call_starts_no_threads_of_mkl() -> None:
+    code = """if True:
+        import os, torch
+        from torchclusteval.common.threads import on_one_thread
+        torch.set_num_threads(4)
+        x = on_one_thread(torch.ones)(300, 300, dtype=torch.float64)
+        before = len(os.listdir("/proc/self/task"))
+        for function in (torch.log, torch.exp, torch.sqrt, lambda x: x @ x):
+            on_one_thread(function)(x)
+        print(len(os.listdir("/proc/self/task")) - before)"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "0\n"
 
 
 def test_every_item_is_taken_once_and_shares_are_not_shared_again() -> None:

@@ -3,8 +3,9 @@
 torch divides an operation on more than 32,768 numbers among OpenMP threads, and waits for all of them. On pieces just
 above this size that saves little; on busy cores it costs milliseconds for an operation of microseconds, while torch
 waits for a thread to get its turn. The package works on such pieces all the time, so its calls run torch on one thread.
-OpenMP has a number of threads for each thread of the program: no other thread sees the change, and the end of the call
-undoes it. ``torch.set_num_threads`` would change the default of new threads too.
+OpenMP and MKL (logarithms, roots, matrix products) have a number of threads for each thread of the program: no other
+thread sees the change, and the end of the call undoes it. ``torch.set_num_threads`` would change the default of new
+threads too.
 """
 
 import ctypes
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cache, wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
@@ -38,27 +39,33 @@ def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
         threads = torch.get_num_threads()
         if threads == 1:
             return function(*args, **kwargs)
-        limit = _openmp_limit()
+        limit, limit_mkl = _limits()
         limit(1)
+        former = limit_mkl(1)
         _outer.threads = threads
         try:
             return function(*args, **kwargs)
         finally:
             _outer.threads = 1
             limit(threads)
+            limit_mkl(former)
 
     return run
 
 
 @cache
-def _openmp_limit() -> Callable[[int], object]:
-    """The function of torch's OpenMP library that limits the threads of the calling thread."""
-    try:
-        limit = ctypes.PyDLL(torch._C.__file__).omp_set_num_threads
-    except (AttributeError, OSError):  # no OpenMP, or no access to functions of other libraries
-        return lambda threads: None
-    limit.argtypes, limit.restype = [ctypes.c_int], None
-    return limit
+def _limits() -> tuple[Callable[[int], Any], ...]:
+    """Functions of torch's OpenMP library and of MKL (returns the former number) for the threads of the calling one."""
+    limits: list[Callable[[int], Any]] = []
+    for name in ("omp_set_num_threads", "MKL_Set_Num_Threads_Local"):
+        try:
+            limit = getattr(ctypes.PyDLL(torch._C.__file__), name)
+        except (AttributeError, OSError):  # no such library, or no access to functions of other libraries
+            limits.append(lambda threads: threads)
+            continue
+        limit.argtypes, limit.restype = [ctypes.c_int], ctypes.c_int
+        limits.append(limit)
+    return tuple(limits)
 
 
 def thread_count() -> int:

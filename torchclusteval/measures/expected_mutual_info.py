@@ -279,7 +279,7 @@ def _reach(a: Array, b: Array, n: Array) -> Array:
 
 def _narrow_means(mean: Callable[..., Array], columns: list[Array], terms: Array, small: int) -> Array:
     """Means ``(P,)`` by a function of a width and columns, in pieces of about equal numbers of terms."""
-    width = int(terms.max())
+    width = int(np.maximum.reduce(terms))
     if len(terms) * width <= small:
         return mean(width, *columns)
     retain_freed_memory()
@@ -359,6 +359,6 @@ def _falling(x: Any, m: Array, step: int) -> Array:
 
 
 def _mean(values: Array, weight: Array) -> Array:
-    sums = np.concatenate((values * weight, weight), 1).sum(0)  # row by row, unlike sums of a single column
+    sums = np.add.reduce(np.concatenate((values * weight, weight), 1))  # row by row, unlike sums of a single column
     half = weight.shape[1]
     return sums[:half] / sums[half:]
