@@ -8,7 +8,7 @@ are few rows.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from torchclusteval.labels.blocks import PairRows, pair_rows
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 from torchclusteval.labels.keeping import all_of
 
-_BLOCK_LABELS = 1 << 17
+_BLOCK_LABELS = 1 << 18
+_MOST_IN_ONE_CALL = 1 << 17  # labels, and cells
 _MIN_LABELS_PER_CALL = 1 << 16  # fewer labels are not worth a call of their own
 _MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
 _MIN_THREADED_LABELS = 1 << 20  # threads do not pay for fewer
@@ -40,7 +41,7 @@ class GuessedWrongError(Exception):
 def takes_one_call(pair: EncodedPair, cells: int) -> bool:
     """Whether the labels are few, and all of them count: :func:`count_in_one_call` then needs no memory in advance."""
     labels = pair.batch_shape.numel() * pair.n_items
-    few = max(labels, cells) <= _BLOCK_LABELS and cells <= 2 * labels + _FEW_CELLS
+    few = max(labels, cells) <= _MOST_IN_ONE_CALL and cells <= 2 * labels + _FEW_CELLS
     return few and labels > 0 and pair.mask is None and pair.codes_in_range is True
 
 
@@ -106,23 +107,31 @@ class _Counter:
 
     def count(self, all_rows: range, all_items: range, table: Tensor, overwrite: bool) -> None:
         """Count these items of these batch rows."""
-        pair, sides = self.pair, self.sides
-        cells = pair.true.size * pair.pred.size
+        pair, sides, cells = self.pair, self.sides, self.pair.true.size * self.pair.pred.size
+        numbers = table.numpy()  # small operations of NumPy keep the interpreter's lock
         for items in pieces(all_items, self.width):
             base = inside = None
             for rows in pieces(all_rows, self.height):
                 if base is None or not sides.true.is_broadcast:
-                    true = sides.true.read(rows, items)
-                    inside = self.inside(true, pair.true)
-                    base = self.row_index(true)
+                    whole = sides.true.is_broadcast and len(items) == pair.n_items
+                    base, inside = self.of_shared_truth if whole else self.of_truth(rows, items)
                 pred = sides.pred.read(rows, items)
                 mask = None if sides.mask is None else sides.mask.read(rows, items)
                 counted = all_of(mask, inside, self.inside(pred, pair.pred))
                 codes = pred.astype(base.dtype)
                 codes = np.add(base[: len(rows)], codes, out=codes if len(codes) == len(rows) else None)
                 codes = codes.reshape(-1) if counted is None else codes[np.broadcast_to(counted, codes.shape)]
-                counts = table[rows.start * cells : rows.stop * cells]
+                counts = numbers[rows.start * cells : rows.stop * cells]
                 self.add(counts, torch.from_numpy(codes), overwrite and items.start == all_items.start)
+
+    @cached_property
+    def of_shared_truth(self) -> tuple[Array, Array | None]:
+        return self.of_truth(range(1), range(self.pair.n_items))
+
+    def of_truth(self, rows: range, items: range) -> tuple[Array, Array | None]:
+        """The part of the flat index that depends on the truth, and which classes have a row (None: all)."""
+        true = self.sides.true.read(rows, items)
+        return self.row_index(true), self.inside(true, self.pair.true)
 
     def inside(self, codes: Array, side: EncodedLabels) -> Array | None:
         """Which codes have a row (column); None if all have.
@@ -149,13 +158,14 @@ class _Counter:
         plain = len(index) == self.height and not self.row_offsets.any()
         return index if plain else index + (self.row_offsets if len(index) == 1 else self.row_offsets[: len(index)])
 
-    def add(self, table: Tensor, codes: Tensor, overwrite: bool) -> None:
+    def add(self, table: Array, codes: Tensor, overwrite: bool) -> None:
         if self.uses_index_add:
-            table = table.zero_() if overwrite else table
-            table.index_add_(0, codes, torch.ones(1, dtype=torch.int64).expand(len(codes)))
+            if overwrite:
+                table[:] = 0
+            torch.from_numpy(table).index_add_(0, codes, torch.ones(1, dtype=torch.int64).expand(len(codes)))
             return
-        counts = torch.bincount(codes, minlength=len(table))
-        table.copy_(counts) if overwrite else table.add_(counts)
+        counts = torch.bincount(codes, minlength=len(table)).numpy()
+        table[:] = counts if overwrite else counts + table
 
 
 def _counter(pair: EncodedPair) -> _Counter:
