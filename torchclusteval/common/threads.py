@@ -81,7 +81,7 @@ def _usable_cores() -> int:
 
 
 def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: int | None = None) -> list[T]:
-    """Call ``work`` once on each of several threads; every call takes items from a common queue until it is empty.
+    """Call ``work`` once on this and on other threads; every call takes items from a common queue until it is empty.
 
     The number of threads is by default :func:`thread_count`. Returns the results of the calls, in no order.
     """
@@ -93,21 +93,21 @@ def share(work: Callable[[Iterator[Item]], T], items: Iterable[Item], threads: i
 
     @on_one_thread
     def run() -> T:
-        _outer.threads = 1  # shared work is not shared again
+        outer, _outer.threads = getattr(_outer, "threads", 1), 1  # shared work is not shared again
         try:
             with torch.inference_mode(inference):
                 return work(_taken(waiting))
-        except BaseException:
-            waiting.clear()
-            raise
+        finally:
+            waiting.clear()  # after an error, too
+            _outer.threads = outer
 
-    running = [_pool().submit(run) for _ in range(number)]
+    others = [_pool().submit(run) for _ in range(number - 1)]
     try:
-        wait(running)
-    finally:
-        waiting.clear()  # after an interruption, too
-        wait(running)
-    return [call.result() for call in running]
+        own = run()
+        wait(others)
+    finally:  # after an interruption, too
+        wait(others)
+    return [own, *(call.result() for call in others)]
 
 
 @cache
