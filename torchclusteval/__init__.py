@@ -53,52 +53,13 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` imports each n
     from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
     from torchclusteval.tables import ContingencyTables
 
-__all__ = [
-    "MEASURES",
-    "OVERLAP_MEASURES",
-    "ContingencyAccumulator",
-    "ContingencyTables",
-    "GroupScores",
-    "Matching",
-    "Measure",
-    "Memberships",
-    "Scores",
-    "adjusted_for_chance",
-    "adjusted_rand_by_class",
-    "bootstrap",
-    "cluster_stability",
-    "compile",
-    "consensus",
-    "element_consistency",
-    "estimate_from_sample",
-    "evaluate",
-    "evaluate_overlapping",
-    "evaluate_stream",
-    "evaluate_sums",
-    "evaluate_tables",
-    "match",
-    "matched_scores",
-    "measures",
-    "meta",
-    "multinomial_tables",
-    "paired_bootstrap",
-    "paired_groups",
-    "pairwise",
-    "per_class",
-    "per_cluster",
-    "per_item",
-    "per_object",
-    "permutation_test",
-    "pooled",
-    "random_tables",
-    "read_conll",
-    "read_memberships",
-    "relabel",
-    "report",
-    "stability",
-    "subset_accuracy",
-    "transitions",
-]
+__all__ = ["MEASURES", "OVERLAP_MEASURES", "ContingencyAccumulator", "ContingencyTables", "GroupScores", "Matching"]
+__all__ += ["Measure", "Memberships", "Scores", "adjusted_for_chance", "adjusted_rand_by_class", "bootstrap"]
+__all__ += ["cluster_stability", "compile", "consensus", "element_consistency", "estimate_from_sample", "evaluate"]
+__all__ += ["evaluate_overlapping", "evaluate_stream", "evaluate_sums", "evaluate_tables", "match", "matched_scores"]
+__all__ += ["measures", "meta", "multinomial_tables", "paired_bootstrap", "paired_groups", "pairwise", "per_class"]
+__all__ += ["per_cluster", "per_item", "per_object", "permutation_test", "pooled", "random_tables", "read_conll"]
+__all__ += ["read_memberships", "relabel", "report", "stability", "subset_accuracy", "transitions"]
 
 
 _MODULES = ("inference", "measures", "meta", "overlap", "plots", "sklearn", "streaming", "studies", "torchmetrics")

@@ -54,16 +54,6 @@ def _tensor(values: Any, tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-def _joined_by_groups(tables: ContingencyTables) -> Tensor:
-    return _by_table(tables, joined_share, _numbers(tables)[2])
-
-
-@cached_on_tables
-def _joined_by_all(tables: ContingencyTables) -> Tensor:
-    return _by_table(tables, joined_share, _numbers(tables)[3])
-
-
-@cached_on_tables
 def _shares_of_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Of all pairs, those that the classes join, and those that one side alone joins."""
     pairs = pair_sums(tables)
@@ -99,11 +89,10 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     whole(tables)
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
-    p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
-    if one_sided:
-        q = _shares_of_pairs(tables)[0]
-    else:
-        q = _by_table(tables, joined_share, _numbers(tables)[1]) if model == "num" else p
+    _, *groups, free = _numbers(tables)
+    classes, clusters = groups if model == "num" else (free, free)
+    p = _by_table(tables, joined_share, clusters)
+    q = _shares_of_pairs(tables)[0] if one_sided else _by_table(tables, joined_share, classes)
     expected_difference = p * (1 - q) + q * (1 - p)
     return ratio(expected_difference - _shares_of_pairs(tables)[1], expected_difference, tables)
 
@@ -186,11 +175,12 @@ def ami_of_model(
         classes, clusters = log_or_zero(groups.double())
         bound = information.average_of(classes, clusters, average)
         undefined = (bound == 0) | (groups == tables.n_items).all(0)
-    _, *both, free = _numbers(tables)
+    _, *numbers, free = _numbers(tables)
+    one, other = numbers if of_groups else (free, free)
     if one_sided:
-        expected = _information_of_classes(tables, both[1] if of_groups else free)
+        expected = _information_of_classes(tables, other)
     else:
-        expected = _by_table(tables, _information_of_groups, *(both if of_groups else (free, free)))
+        expected = _by_table(tables, _information_of_groups, one, other)
     return ratio(
         information.shared(tables) - expected,
         bound - expected,

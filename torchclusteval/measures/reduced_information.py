@@ -421,8 +421,7 @@ def _lowest_point(slope: Slope, points: Array) -> float:
     rising = (slope(points[:, None]) >= 0).tolist()
     if rising[0] or not rising[-1]:
         return math.log(points[0 if rising[0] else -1])
-    first = rising.index(True)
-    low, high = points[first - 1], points[first]
+    low, high = points[rising.index(True) - 1 :][:2]
     return round(math.log(brentq(slope, low, high, xtol=TOLERANCE * low)), DIGITS)
 
 

@@ -36,14 +36,7 @@ from torchclusteval.tables import ContingencyTables
 __all__ = ["report"]
 
 LIKE_NONE = "a column that does not look like a clustering"
-REPORTED = (
-    "ami_arithmetic",
-    "adjusted_rand",
-    "v_measure",
-    "bcubed_f",
-    "one_to_one_accuracy",
-    "variation_of_information",
-)
+REPORTED = "ami_arithmetic", "adjusted_rand", "v_measure", "bcubed_f", "one_to_one_accuracy", "variation_of_information"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

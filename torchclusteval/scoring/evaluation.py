@@ -179,8 +179,7 @@ def _evaluate(
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
     bare = len(applied) > _MANY_MEASURES and not (kept or tables.batch_shape or tables._most_items is None)
-    bare = bare and all(MEASURES.get(measure.name) is measure for measure in applied)
-    bare = bare and not torch.is_inference_mode_enabled()
+    bare = bare and all(MEASURES.get(x.name) is x for x in applied) and not torch.is_inference_mode_enabled()
     with torch.inference_mode() if bare else nullcontext():
         for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
             values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
