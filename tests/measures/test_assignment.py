@@ -158,3 +158,5 @@ def test_shapes_gradients_and_padding(function: Callable[[Tensor], Tensor]) -> N
     (gradient,) = torch.autograd.grad(function(counts).sum(), counts)
     assert gradient.sum((1, 2)).tolist() == [4.0] * 6  # one for each matched cell
     assert set(gradient.flatten().tolist()) == {0.0, 1.0}
+    broken = counts.detach().index_fill(2, torch.tensor(3), torch.nan)
+    assert max_assignment(broken[0]).item() == max_assignment(broken)[0].item()  # nan counts 0

@@ -20,19 +20,8 @@ PACKAGE = Path(tce.__file__).parent
 # The order of the folders (files at the top by their name): each imports only from itself and from those before it.
 FLOW = [
     *("common", "labels", "cells", "counting", "tables", "measures", "scoring", "inference"),
-    *(
-        "overlap",
-        "streaming",
-        "sklearn",
-        "torchmetrics",
-        "plots",
-        "reports",
-        "meta",
-        "studies",
-        "__init__",
-        "cli",
-        "__main__",
-    ),
+    *("overlap", "streaming", "sklearn", "torchmetrics", "plots", "reports", "meta", "studies"),
+    *("__init__", "cli", "__main__"),
 ]
 
 
