@@ -55,7 +55,7 @@ def test_extreme_sizes_equal_exact_arithmetic(n):
             assert abs(value - exact(a, b)) < 1e-15
 
 
-@pytest.mark.parametrize("mean", [35, 130, 140.001, 200, 599, 600.001, 3999, 4000.001, 30_000])
+@pytest.mark.parametrize("mean", [35, 130, 140.001, 200, 499, 500.001, 2499, 2500.001, 30_000])
 def test_large_means_equal_exact_arithmetic(mean):
     """To 1e-13 of the sum of absolute terms: windows, every fourth term, moments, and groups of nearly all items."""
     for n in (5000, 10**5, 3 * 10**6):

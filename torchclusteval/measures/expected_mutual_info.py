@@ -35,7 +35,13 @@ from torch import Tensor
 
 from torchclusteval.common.checks import retain_freed_memory
 from torchclusteval.common.numerics import SUM_BLOCK, sum_padding_invariant
-from torchclusteval.measures.hypergeometric_means import HOST_MEAN, large_means, moments
+from torchclusteval.measures.hypergeometric_means import (
+    FEWER_MOMENTS,
+    LEAST_MEAN,
+    MORE_MOMENTS,
+    large_means,
+    moments,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -46,7 +52,7 @@ SMALL_PIECE_TERMS = 1 << 14  # window terms that cost about as much as the calls
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
-FIRST_WEIGHT, MOST_FROM_ZERO = 1e-200, 400.0  # up to this mean the largest weight is below 2**1600 times the first
+FIRST_WEIGHT = 1e-200  # the largest one is below 2**1600 times as large
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
@@ -216,9 +222,10 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array) -> Array:
     ways = np.zeros(len(a), np.int64)
     if not few.all():
         mean, variance = moments(a, b, np.maximum(n, 3))
-        ways = np.where((2 * largest > n) | (mean > MOST_FROM_ZERO), 3, 1 + (variance < LEAST_THINNED))
-        ways = np.where(few, 0, np.where(mean < HOST_MEAN, ways, 4))
-    ways[(a * b == 0) | (largest >= n)] = 5
+        ways = np.where(2 * largest > n, 3, 1 + (variance < LEAST_THINNED))
+        ways = np.where(mean < LEAST_MEAN, ways, 4 + np.searchsorted(list(FEWER_MOMENTS), mean, "right"))
+        ways = np.where(few, 0, ways)
+    ways[(a * b == 0) | (largest >= n)] = len(_WAYS) - 1
     chosen = np.flatnonzero(np.bincount(ways))
     if len(chosen) == 1:
         return _WAYS[chosen[0]](a, b, n)
@@ -259,7 +266,8 @@ _WAYS: tuple[Callable[[Array, Array, Array], Array], ...] = (
     partial(_of_halves, 4),
     partial(_of_halves, 1),
     _of_windows,
-    large_means,
+    partial(large_means, *MORE_MOMENTS),
+    *(partial(large_means, *fewer) for fewer in FEWER_MOMENTS.values()),
     lambda a, b, n: np.where(n + a * b > 0, 0.0, np.nan),  # padding, or a group of all items, which tells nothing
 )
 
@@ -315,7 +323,9 @@ def _means(
         return _mean(np.log(m, out=m), weight)
     m *= rate
     m += rate - 1
-    return _mean(np.log1p(m) - m, weight)
+    values = np.log1p(m)
+    values -= m
+    return _mean(values, weight)
 
 
 def _means_from_zero(step: int, width: int, a: Array, b: Array, least: Array, log_mean: Array, terms: Array) -> Array:
@@ -326,23 +336,25 @@ def _means_from_zero(step: int, width: int, a: Array, b: Array, least: Array, lo
     is below exp(-v).
     """
     k = np.arange(0.0, step * width, step)[:, None]
-    return _mean(np.log(k + 1) - log_mean, _weights(k, k, a, b, least, step * terms, step))
+    return _mean(np.log(k + 1) - log_mean, _weights(k, k, a, b, least, terms, step))
 
 
-def _weights(k: Array, m: Array, a: Array, b: Array, least: Array, end: Array | None, step: int = 1) -> Array:
-    """Probabilities of ``m`` relative to the first row, ``(width, P)``, of rows ``k`` below ``end``.
+def _weights(k: Array, m: Array, a: Array, b: Array, least: Array, terms: Array | None, step: int = 1) -> Array:
+    """Probabilities of ``m`` relative to the first row, ``(width, P)``, 0 in rows from ``terms`` on.
 
     The ratio of neighbours is 0 beyond the last value of M. Nothing in rows beyond the last term changes a bit.
     """
-    below = _falling(least, m, step) * _falling(0.0, m, step)
+    below = _falling(least, m, step)
+    below *= _falling(0.0, m, step)
     below[0] = 1
     ratio = _falling(a, m, step)
     ratio *= _falling(b, m, step)
     ratio /= below
-    ratio[0] = 1 if end is None else FIRST_WEIGHT
-    if end is None:
+    ratio[0] = 1 if terms is None else FIRST_WEIGHT
+    if terms is None:
         return np.multiply.accumulate(ratio, 0, out=ratio)
-    ratio *= k < end
+    shorter = np.flatnonzero(terms < len(ratio))
+    ratio[terms[shorter].astype(np.int64), shorter] = 0
     for i in range(1, min(16, len(ratio))):  # products of sixteen rows, then of all: NumPy goes column by column
         ratio[i::16] *= ratio[i - 1 :: 16][: len(ratio[i::16])]
     for start in range(16, len(ratio), 16):
@@ -352,13 +364,19 @@ def _weights(k: Array, m: Array, a: Array, b: Array, least: Array, end: Array | 
 
 def _falling(x: Any, m: Array, step: int) -> Array:
     """The product of ``x - m`` and the next larger numbers, ``step`` in all: one, or four."""
-    if step == 1:
-        return np.subtract(x, m)
-    square = np.square((x + 1.5) - m)
-    return (square - 0.25) * (square - 2.25)
+    product = np.subtract(x if step == 1 else x + 1.5, m)
+    if step > 1:
+        product *= product
+        other = product - 0.25
+        product -= 2.25
+        product *= other
+    return product
 
 
 def _mean(values: Array, weight: Array) -> Array:
-    sums = np.add.reduce(np.concatenate((values * weight, weight), 1))  # row by row, unlike sums of a single column
-    half = weight.shape[1]
-    return sums[:half] / sums[half:]
+    values *= weight
+    if weight.shape[1] == 1:  # two columns are added row by row
+        sums = np.add.reduce(np.concatenate((values, weight), 1))
+        return sums[:1] / sums[1:]
+    mean: Array = np.add.reduce(values) / np.add.reduce(weight)
+    return mean

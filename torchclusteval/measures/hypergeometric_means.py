@@ -6,26 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_MEAN = 140.0  # on a device, which divides its work into two kinds
+LEAST_MEAN = 140.0
 MORE_MOMENTS = 20, 3  # moments that give the logarithm, and odd lags of their recurrence that count
-HOST_MEAN = 600.0
-HOST_MOMENTS = 12, 2
+FEWER_MOMENTS = {500.0: (12, 2), 2500.0: (8, 2)}  # as exact from these means on
 PIECE_PAIRS = 1 << 11  # whose moments are held at once
 
 Array = NDArray[np.float64]
 
 
-def large_means(a: Array, b: Array, n: Array) -> Array:
-    """Means of ``log((M + 1) n / (a b))`` times ``a b / n^2``, ``(P,)``, where that of ``M`` is at least ``HOST_MEAN``.
+def large_means(order: int, lags: int, a: Array, b: Array, n: Array) -> Array:
+    """Means of ``log((M + 1) n / (a b))`` times ``a b / n^2``, ``(P,)``, from so many moments.
 
-    Sizes of classes and clusters are ``(P,)``, items ``(P,)`` or ``(1,)``. The error is below 4e-14 of the mean of
-    absolute logarithms.
+    Sizes of classes and clusters are ``(P,)``, items ``(P,)`` or ``(1,)``. The error is below 1e-13 of the mean of
+    absolute logarithms where the mean of ``M`` is large enough.
     """
     result = np.empty_like(a)
     for at in range(0, len(a), PIECE_PAIRS):
         part = slice(at, at + PIECE_PAIRS)
         items = float(n[0]) if len(n) == 1 else n[part]
-        result[part] = mean_by_moments(a[part], b[part], items, *HOST_MOMENTS, np)
+        result[part] = mean_by_moments(a[part], b[part], items, order, lags, np)
     return result * (a * b / (n * n))
 
 
@@ -49,16 +48,15 @@ def mean_by_moments(a: Any, b: Any, n: Any, order: int, lags: int, xp: Any) -> A
     spread = left * right * (4 / items)
     skew = (2 * (left + right) - items) / items
     q: list[Any] = [1.0, 0.0, spread * (items / (items - 1))]
+    products = [spread]  # spread q[k] - skew q[k + 1]
     for k in range(2, order):
-        even, odd = k * q[k - 1], k * q[k]
+        products.append(spread * q[k - 1] - skew * q[k])
+        moment = k * products[k - 1]
         rest = (comb(k, 2) - comb(k, 3) / items) * q[k - 1]
         for lag in range(3, min(2 * lags, k + 1), 2):
-            even += comb(k, lag) * q[k - lag]
-            odd += comb(k, lag) * q[k + 1 - lag]
+            moment += comb(k, lag) * products[k - lag]
             if lag < 2 * lags - 1:
                 rest += comb(k, lag + 1) * q[k - lag]
-        moment = spread * even
-        moment -= skew * odd
         moment -= rest
         moment *= items / (items - k)
         q.append(moment)

@@ -178,13 +178,16 @@ def _evaluate(
         ordered = sorted(applied, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
-    bare = len(applied) > _MANY_MEASURES and not (kept or tables.batch_shape or tables._most_items is None)
-    bare = bare and all(MEASURES.get(x.name) is x for x in applied) and not torch.is_inference_mode_enabled()
+    alone = not (kept or tables.batch_shape or tables._most_items is None)
+    bare = alone and len(applied) > _MANY_MEASURES and not torch.is_inference_mode_enabled()
+    bare = bare and all(MEASURES.get(x.name) is x for x in applied)
     with torch.inference_mode() if bare else nullcontext():
-        for own, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
-            values |= zip([measure.name for measure in some], _values(own, some, chunk_size), strict=True)
+        for part, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
+            values |= zip([measure.name for measure in some], _values(part, some, chunk_size), strict=True)
     found = [values[measure.name] for measure in applied]
-    return scores_of(tables, applied, torch.stack(found).unbind() if bare else found, skipped)
+    if alone:  # each with memory of its own
+        found = [x.clone() if bare or x._is_view() else x for x in found]
+    return scores_of(tables, applied, found, skipped)
 
 
 def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
