@@ -22,8 +22,8 @@ from tests.support.tagged_cuda import ON_DEVICE, CudaTensor, depends_on_values, 
 from torchclusteval.common import kernels
 from torchclusteval.measures.registry import DEFAULT
 
-ALLOCATIONS = ("empty", "new_empty", "empty_like", "empty_strided", "lift_fresh")
-ALLOCATIONS += ("detach", "alias", "_local_scalar_dense")
+ALLOCATIONS = ["empty", "new_empty", "empty_like", "empty_strided", "lift_fresh"]
+ALLOCATIONS += ["detach", "alias", "_local_scalar_dense"]
 
 
 def tuple_of(*x: Any) -> tuple[Any, ...]:

@@ -59,11 +59,10 @@ def _limits() -> tuple[Callable[[int], Any], ...]:
     limits: list[Callable[[int], Any]] = []
     for name in ("omp_set_num_threads", "MKL_Set_Num_Threads_Local"):
         try:
-            limit = getattr(ctypes.PyDLL(torch._C.__file__), name)
+            limit: Any = getattr(ctypes.PyDLL(torch._C.__file__), name)
+            limit.argtypes, limit.restype = [ctypes.c_int], ctypes.c_int
         except (AttributeError, OSError):  # no such library, or no access to functions of other libraries
-            limits.append(lambda threads: threads)
-            continue
-        limit.argtypes, limit.restype = [ctypes.c_int], ctypes.c_int
+            limit = int  # without effect
         limits.append(limit)
     return tuple(limits)
 

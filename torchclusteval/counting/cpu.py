@@ -8,7 +8,7 @@ are few rows.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ _MOST_IN_ONE_CALL = 1 << 17  # labels, and cells
 _MIN_LABELS_PER_CALL = 1 << 16  # fewer labels are not worth a call of their own
 _MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
 _MIN_THREADED_LABELS = 1 << 20  # threads do not pay for fewer
-_SHARES = 3  # of each thread: a delayed one takes fewer
+_SHARES = 2  # of each thread: a delayed one takes fewer
 _FEW_CELLS = 1 << 10
 _FEW_LABELS = 1 << 12
 _LABELS_PER_COPIED_CELL = 8  # least, for each thread to have its own copy of the tables
@@ -113,8 +113,8 @@ class _Counter:
             base = inside = None
             for rows in pieces(all_rows, self.height):
                 if base is None or not sides.true.is_broadcast:
-                    whole = sides.true.is_broadcast and len(items) == pair.n_items
-                    base, inside = self.of_shared_truth if whole else self.of_truth(rows, items)
+                    true = sides.true.read(rows, items)
+                    base, inside = self.row_index(true), self.inside(true, pair.true)
                 pred = sides.pred.read(rows, items)
                 mask = None if sides.mask is None else sides.mask.read(rows, items)
                 counted = all_of(mask, inside, self.inside(pred, pair.pred))
@@ -123,15 +123,6 @@ class _Counter:
                 codes = codes.reshape(-1) if counted is None else codes[np.broadcast_to(counted, codes.shape)]
                 counts = numbers[rows.start * cells : rows.stop * cells]
                 self.add(counts, torch.from_numpy(codes), overwrite and items.start == all_items.start)
-
-    @cached_property
-    def of_shared_truth(self) -> tuple[Array, Array | None]:
-        return self.of_truth(range(1), range(self.pair.n_items))
-
-    def of_truth(self, rows: range, items: range) -> tuple[Array, Array | None]:
-        """The part of the flat index that depends on the truth, and which classes have a row (None: all)."""
-        true = self.sides.true.read(rows, items)
-        return self.row_index(true), self.inside(true, self.pair.true)
 
     def inside(self, codes: Array, side: EncodedLabels) -> Array | None:
         """Which codes have a row (column); None if all have.

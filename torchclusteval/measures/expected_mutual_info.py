@@ -35,13 +35,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import retain_freed_memory
 from torchclusteval.common.numerics import SUM_BLOCK, sum_padding_invariant
-from torchclusteval.measures.hypergeometric_means import (
-    FEWER_MOMENTS,
-    LEAST_MEAN,
-    MORE_MOMENTS,
-    large_means,
-    moments,
-)
+from torchclusteval.measures.hypergeometric_means import SERIES, large_means, moments
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -223,8 +217,8 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array) -> Array:
     if not few.all():
         mean, variance = moments(a, b, np.maximum(n, 3))
         ways = np.where(2 * largest > n, 3, 1 + (variance < LEAST_THINNED))
-        ways = np.where(mean < LEAST_MEAN, ways, 4 + np.searchsorted(list(FEWER_MOMENTS), mean, "right"))
-        ways = np.where(few, 0, ways)
+        series = np.searchsorted(list(SERIES), mean, "right")  # 0: a window
+        ways = np.where(few, 0, np.where(series > 0, 3 + series, ways))
     ways[(a * b == 0) | (largest >= n)] = len(_WAYS) - 1
     chosen = np.flatnonzero(np.bincount(ways))
     if len(chosen) == 1:
@@ -266,8 +260,7 @@ _WAYS: tuple[Callable[[Array, Array, Array], Array], ...] = (
     partial(_of_halves, 4),
     partial(_of_halves, 1),
     _of_windows,
-    partial(large_means, *MORE_MOMENTS),
-    *(partial(large_means, *fewer) for fewer in FEWER_MOMENTS.values()),
+    *(partial(large_means, *number) for number in SERIES.values()),
     lambda a, b, n: np.where(n + a * b > 0, 0.0, np.nan),  # padding, or a group of all items, which tells nothing
 )
 
@@ -323,9 +316,7 @@ def _means(
         return _mean(np.log(m, out=m), weight)
     m *= rate
     m += rate - 1
-    values = np.log1p(m)
-    values -= m
-    return _mean(values, weight)
+    return _mean(np.log1p(m) - m, weight)
 
 
 def _means_from_zero(step: int, width: int, a: Array, b: Array, least: Array, log_mean: Array, terms: Array) -> Array:

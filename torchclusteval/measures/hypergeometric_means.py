@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 LEAST_MEAN = 140.0
 MORE_MOMENTS = 20, 3  # moments that give the logarithm, and odd lags of their recurrence that count
-FEWER_MOMENTS = {500.0: (12, 2), 2500.0: (8, 2)}  # as exact from these means on
+SERIES = {LEAST_MEAN: MORE_MOMENTS, 500.0: (12, 2), 2500.0: (8, 2)}  # as exact, from these means on
 PIECE_PAIRS = 1 << 11  # whose moments are held at once
 
 Array = NDArray[np.float64]
