@@ -68,7 +68,7 @@ def as_many_references(classes: Any, clusters: Any, n: Tensor) -> Tensor:
 
 def routes(small: bool) -> list[Route]:
     count, groups, items = (20, 100, 2000) if small else (1000, 1000, 20_000)
-    windows = (emi._WAYS[0], *[emi._of_windows] * 4, emi._WAYS[-1])
+    windows = (emi._WAYS[0], *[emi._of_windows] * (len(emi._WAYS) - 2), emi._WAYS[-1])
     return [
         Route("one small table", {"_emi_of_small_table": as_a_batch}, table((200, 5), "uneven")),
         Route("few items", {"FEW_ITEMS": 0}, batch(500, 10, count, one_reference=False)),

@@ -46,7 +46,6 @@ SMALL_PIECE_TERMS = 1 << 14  # window terms that cost about as much as the calls
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
-FIRST_WEIGHT = 1e-200  # the largest one is below 2**1600 times as large
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
@@ -341,7 +340,7 @@ def _weights(k: Array, m: Array, a: Array, b: Array, least: Array, terms: Array 
     ratio = _falling(a, m, step)
     ratio *= _falling(b, m, step)
     ratio /= below
-    ratio[0] = 1 if terms is None else FIRST_WEIGHT
+    ratio[0] = 1  # the largest weight is then below 2**300, as means are below 140
     if terms is None:
         return np.multiply.accumulate(ratio, 0, out=ratio)
     shorter = np.flatnonzero(terms < len(ratio))
