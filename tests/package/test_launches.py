@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support.launches import CALLS, Counts, count_call, counting, labels
+from tests.support.launches import CALLS, SIZES, Counts, count_call, counting, labels
 from tests.support.tagged_cuda import ON_DEVICE, tagged_cuda
 from torchclusteval.scoring import evaluation
 
@@ -47,6 +47,14 @@ def test_budget(name: str) -> None:
 
 def test_every_budget_is_counted() -> None:
     assert BUDGETS.keys() | BYTES.keys() <= CALLS.keys()
+
+
+@pytest.mark.parametrize("items", [100, 10_000])
+def test_labels_out_of_range_are_refused_on_a_device(items: int) -> None:
+    true, pred = torch.arange(items) % 10, (torch.arange(items) % 10).repeat(100, 1)
+    pred[3, 7] = 10
+    with counting(), pytest.raises(ValueError, match=r"expected codes 0..9, .* got 10 at position \(3, 7\)"):
+        tce.evaluate(true.to("cuda"), pred.to("cuda"), **SIZES)
 
 
 def test_what_needs_no_host_can_be_captured_in_a_graph() -> None:

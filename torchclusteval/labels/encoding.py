@@ -169,9 +169,10 @@ class _Side(NamedTuple):
     def likely_size(self, shape: tuple[int, ...]) -> int:
         """The size if given; else an upper bound guessed from a sample of many labels; 0: all labels must be read."""
         x = self.ids.values
-        if math.prod(shape) <= _FEW_LABELS or shape[-1] <= _SAMPLED_LABELS or torch.compiler.is_compiling():
+        few = math.prod(shape) <= _FEW_LABELS or shape[-1] <= _SAMPLED_LABELS
+        if few or not x.is_cpu or torch.compiler.is_compiling():  # counting checks labels on the CPU alone
             return 0
-        if self.size is not None or not x.is_cpu or x.element_size() < 4 or self.ids.vocabulary is not None:
+        if self.size is not None or x.element_size() < 4 or self.ids.vocabulary is not None:
             return int(self.size or 0)
         sample = x.numpy()[..., :: max(1, x.numel() // _SAMPLED_LABELS)]
         low, high = int(np.minimum.reduce(sample, None)), int(np.maximum.reduce(sample, None))
