@@ -83,7 +83,7 @@ def _finish(
     part, scale = found.of_classes, found.classes
     if norm == "mean":
         part, scale = part + found.of_clusters, scale + found.clusters
-    undefined = scale <= (_rounding_noise(tables)[norm == "mean"] if noisy else 0)
+    undefined = scale <= (_rounding_noise(tables)[1 if norm == "mean" else 0] if noisy else 0)
     return ratio(part, scale, tables, undefined=undefined, maximum=1.0)
 
 
