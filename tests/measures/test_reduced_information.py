@@ -45,6 +45,7 @@ def test_in_the_limit_equal_classes_are_of_equal_share() -> None:
     """
     alone = ContingencyTables([[2], [2], [2]])
     assert m.reduced_mutual_information(alone, bound=math.inf).item() == 0.0
+    assert m.reduced_mutual_information(ContingencyTables([[1, 1, 6]])).item() == 0.0  # exactly, of one class
     itself = ContingencyTables([[2, 0, 0], [0, 2, 0], [0, 0, 2]])
     assert m.reduced_mutual_information(itself, bound=math.inf).item() == pytest.approx(3 * math.log(3), rel=1e-14)
 

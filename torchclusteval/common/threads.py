@@ -3,9 +3,8 @@
 torch divides an operation on more than 32,768 numbers among OpenMP threads, and waits for all of them. On pieces just
 above this size that saves little; on busy cores it costs milliseconds for an operation of microseconds, while torch
 waits for a thread to get its turn. The package works on such pieces all the time, so its calls run torch on one thread.
-OpenMP and MKL (logarithms, roots, matrix products) have a number of threads for each thread of the program: no other
-thread sees the change, and the end of the call undoes it. ``torch.set_num_threads`` would change the default of new
-threads too.
+OpenMP and MKL (logarithms, roots, products) have a number of threads for each thread of the program: no other thread
+sees the change, and the end of the call undoes it. ``torch.set_num_threads`` would change the default of new ones too.
 """
 
 import ctypes

@@ -306,9 +306,8 @@ def _means(
     width: int, a: Array, b: Array, least: Array, first: Array, rate: Array, terms: Array | None = None
 ) -> Array:
     """Means ``(P,)`` of ``log(1 + d) - d`` over ``terms`` values of M from ``first`` on, or ``log(1 + d)`` over all."""
-    k = np.arange(float(width))[:, None]
-    m = first + k  # (width, P)
-    weight = _weights(k, m, a, b, least, terms)
+    m = first + np.arange(float(width))[:, None]  # (width, P)
+    weight = _weights(m, a, b, least, terms)
     if terms is None:
         m += 1
         m *= rate
@@ -326,10 +325,10 @@ def _means_from_zero(step: int, width: int, a: Array, b: Array, least: Array, lo
     is below exp(-v).
     """
     k = np.arange(0.0, step * width, step)[:, None]
-    return _mean(np.log(k + 1) - log_mean, _weights(k, k, a, b, least, terms, step))
+    return _mean(np.log(k + 1) - log_mean, _weights(k, a, b, least, terms, step))
 
 
-def _weights(k: Array, m: Array, a: Array, b: Array, least: Array, terms: Array | None, step: int = 1) -> Array:
+def _weights(m: Array, a: Array, b: Array, least: Array, terms: Array | None, step: int = 1) -> Array:
     """Probabilities of ``m`` relative to the first row, ``(width, P)``, 0 in rows from ``terms`` on.
 
     The ratio of neighbours is 0 beyond the last value of M. Nothing in rows beyond the last term changes a bit.

@@ -336,7 +336,8 @@ def _most_groups(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def _by_chance(tables: ContingencyTables) -> Tensor:
     """Similarity of independent sides whose groups are matched by size, ``sum_k min(r_(k), c_(k)) / N``."""
-    classes, clusters = sizes_of_sides(tables).sort(-1, descending=True)[0].double()
+    largest = sizes_of_sides(tables).sort(-1, descending=True)[0]
+    classes, clusters = largest[..., : min(tables.shape[-2:])].double()
     return tables._divide_by_items(sum_reproducible(smaller(classes, clusters)))
 
 

@@ -446,10 +446,7 @@ def _lerman_terms(tables: ContingencyTables) -> _LermanTerms:
 
 
 def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
-    """Squared lengths of the part of each side that is a sum over items, ``(2, *batch)``.
-
-    They are ``sum_i s_i (N s_i - sum_k s_k^2)^2 / (N^2 (N - 2))`` of sizes s.
-    """
+    """Squared lengths of sums over items, ``sum_i s_i (N s_i - sum_k s_k^2)^2 / (N^2 (N - 2))``, ``(2, *batch)``."""
     n, n_f64, sizes = tables.n_items, tables._n_items_f64, sizes_of_sides(tables)
     groups = torch.stack([tables.n_classes, tables.n_clusters])
     largest = sizes.amax(-1) if sizes.shape[-1] else groups

@@ -397,7 +397,7 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     split = urns.sums(np.ones_like(urns.size)).nonzero()[0]  # no slope is below 0 where all groups are of one part
     if len(split) <= FEW_PROBLEMS:
         points = np.exp(limit * FEW_POINTS)
-        lowest[split] = [_lowest_point(slope, points) for slope in _slopes_by_problem(urns, split)]
+        lowest[split] = [_lowest_point(slope, points) for slope in _slopes_by_problem(urns.restricted(split))]
         return lowest
     from scipy.optimize.elementwise import find_root
 
@@ -425,21 +425,22 @@ def _lowest_point(slope: Slope, points: Array) -> float:
     return round(math.log(brentq(slope, low, high, xtol=TOLERANCE * low)), DIGITS)
 
 
-def _slopes_by_problem(urns: Urns, problems: Places) -> Iterator[Slope]:
-    """The slopes of these problems; of small groups term by term, the sums over ``k``."""
-    problem, of_parts = urns.place % len(urns.kinds), urns.place >= len(urns.kinds)
+def _slopes_by_problem(urns: Urns) -> Iterator[Slope]:
+    """The slope of each problem; of small groups term by term, the sum over ``k``."""
+    count = len(urns.kinds)
+    problem, of_parts = urns.place % count, urns.place >= count
     width = int(urns.size.max(initial=0)) + 1
     if width > SMALL:
         b = np.where(of_parts, 1.0, urns.kinds[problem])
-        for own in problem == problems[:, None]:
+        for own in problem == np.arange(count)[:, None]:
             yield partial(_slope_of_sizes, urns.size[own], b[own], urns.weight[own])
         return
     place = (2 * problem + of_parts) * width + urns.size.astype(np.int64)
-    times = np.bincount(place, urns.weight, 2 * len(urns.kinds) * width).reshape(-1, 2, width)
-    more = times[:, :, :0:-1].cumsum(2)[:, :, ::-1].reshape(len(times), 2 * (width - 1))  # groups of more than k
+    times = np.bincount(place, urns.weight, 2 * count * width).reshape(-1, 2, width)
+    more = times[:, :, :0:-1].cumsum(2)[:, :, ::-1].reshape(count, 2 * (width - 1))  # groups of more than k
     k = np.arange(width - 1.0)
-    for one in problems.tolist():
-        yield partial(_slope_of_terms, np.concatenate([k / urns.kinds[one], k]), more[one])
+    for kinds, of_problem in zip(urns.kinds, more, strict=True):
+        yield partial(_slope_of_terms, np.concatenate([k / kinds, k]), of_problem)
 
 
 def _slope_of_sizes(x: Array, b: Array, weight: Array, a: Any) -> Any:
@@ -504,6 +505,8 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     saved[1] += np.array([[shared, own], [shared, others]])
     scales = scales[:, :, :1] + scales[:, :, 1:]
     rows = np.where(scales[0] < scales[1], saved[0], saved[1]).swapaxes(0, 1).reshape(4, batch)
+    one, other = (number <= 1 for number in kinds)  # a single group tells nothing
+    rows = np.where([one | other, one | other, one, other], 0.0, rows)
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 
