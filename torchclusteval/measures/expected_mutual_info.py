@@ -54,7 +54,7 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
     """Mean mutual information over all permutations of one side, ``(*batch,)`` nats; nan without items.
 
     Sizes are ``(*batch, R)`` and ``(*batch, C)`` integers with the same sums; zeros are padding. The absolute error is
-    about 1e-16; on the CPU the bits are the same alone and in any batch.
+    about 1e-16; on the CPU the bits are the same alone and in any batch of the same widths.
     """
     for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
         if sizes.is_floating_point() or sizes.is_complex():
