@@ -20,7 +20,7 @@ HALF_OF_EACH = [
 AT_A_BOUND = [
     ("bcubed_precision", [[2, 3, 0], [0, 0, 4]], [[0, 0, -2 / 9], [-2 / 9, -2 / 9, 0]]),  # 1, without being identical
     ("bcubed_recall", [[2, 0], [3, 0], [0, 4]], [[0, -2 / 9], [0, -2 / 9], [-2 / 9, 0]]),
-    ("psi", [[3, 2, 0]], [[0, 0, 0]]),  # as similar as by chance, whatever the sizes
+    ("psi", [[3, 2, 0]], [[0.0, 0.0, 0.0]]),  # as similar as by chance, whatever the sizes
 ]
 
 
