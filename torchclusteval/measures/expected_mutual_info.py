@@ -339,7 +339,7 @@ def _weights(m: Array, a: Array, b: Array, least: Array, terms: Array | None, st
     ratio = _falling(a, m, step)
     ratio *= _falling(b, m, step)
     ratio /= below
-    ratio[0] = 1  # the largest weight is then below 2**300, as means are below 140
+    ratio[0] = 1  # the largest weight is then below 2**300, of few items below 2**1000
     if terms is None:
         return np.multiply.accumulate(ratio, 0, out=ratio)
     shorter = np.flatnonzero(terms < len(ratio))

@@ -46,7 +46,7 @@ NOISE = 1e-12  # of the largest term: a difference below is 0
 _CANCELLED = 1e4  # with fewer items, and from 1e-4 nats on, no digits are missed
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
 TOLERANCE = 1e-9  # of a, relative; the code length changes by its square
-FEW_POINTS = np.linspace(-1, 1, 16)
+POINTS = np.linspace(-1, 1, 16)  # of log a, as parts of its limit
 DIGITS = 7  # to which it is rounded, so that no bit depends on the steps
 LARGE = 1e3  # of q a; from here on two terms of the series give the slope to 1e-8
 SMALL = 1e3  # items of a group
@@ -396,7 +396,7 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     lowest = np.full(len(urns.kinds), -limit)
     split = urns.sums(np.ones_like(urns.size)).nonzero()[0]  # no slope is below 0 where all groups are of one part
     if len(split) <= FEW_PROBLEMS:
-        points = np.exp(limit * FEW_POINTS)
+        points = np.exp(limit * POINTS)
         lowest[split] = [_lowest_point(slope, points) for slope in _slopes_by_problem(urns.restricted(split))]
         return lowest
     from scipy.optimize.elementwise import find_root
