@@ -299,6 +299,15 @@ def test_chunk_size_changes_nothing(layout: str) -> None:
 
 
 @both_layouts
+@pytest.mark.parametrize("shape", [(2,), (2, 2), (3, 2)])
+def test_quantities_kept_on_tables_are_divided_by_table(layout: str, shape: tuple[int, ...]) -> None:
+    """Those of both sides, too, where the batch has as many tables as there are sides."""
+    tables = in_layout(random_counts(*shape, 4, 3, high=5, seed=3), layout)
+    whole = all_values(tables)
+    assert not differing(tce.evaluate_tables(tables, list(MEASURES), chunk_size=1), whole)
+
+
+@both_layouts
 def test_chunks_share_the_expected_information(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs of sizes are worked out once for the batch, since most occur in many of its tables."""
     calls: list[tuple[int, ...]] = []

@@ -85,7 +85,6 @@ def items(tables: ContingencyTables) -> Tensor:
     return tables._n_items_f64
 
 
-@cached_on_tables
 def sizes_of_sides(tables: ContingencyTables) -> Tensor:
     """Sizes of the classes and of the clusters, ``(2, *batch, G)`` of their type; zeros fill the side with fewer."""
     sides = tables.class_sizes, tables.cluster_sizes
