@@ -307,6 +307,16 @@ def test_quantities_kept_on_tables_are_divided_by_table(layout: str, shape: tupl
     assert not differing(tce.evaluate_tables(tables, list(MEASURES), chunk_size=1), whole)
 
 
+def test_numbers_of_one_table_have_the_bits_of_a_batch() -> None:
+    """With few measures, some of whose sums are not made at once, and with all."""
+    for shape, high in (((60, 2, 2), 4), ((60, 4, 3), 3), ((40, 9, 12), 5), ((20, 3, 3), 10**6)):
+        for table in ContingencyTables(random_counts(*shape, high=high, seed=11)).counts.unsqueeze(1):
+            batch, one = ContingencyTables(table), ContingencyTables(table[0])
+            for names in ("all", None, ["v_measure", "fowlkes_mallows"]):
+                expected = tce.evaluate_tables(batch, names)
+                assert not different_bits(tce.evaluate_tables(one, names), {x: expected[x][0] for x in expected})
+
+
 @both_layouts
 def test_chunks_share_the_expected_information(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs of sizes are worked out once for the batch, since most occur in many of its tables."""

@@ -22,6 +22,7 @@ from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import not_tables
 from torchclusteval.common.lazy import key_of
+from torchclusteval.common.numerics import tensor_of_number
 
 MOST_CELLS = 1 << 16  # of a table
 FEW_CELLS = 1 << 12  # likewise, on the host
@@ -53,7 +54,7 @@ def launched(function: Callable[[Any], T]) -> Callable[[Any], T]:
             kept: dict[str, T] = tables._memo
             if key in kept:
                 return kept[key]
-            sums: dict[str, T] = tables._launched or {}
+            sums = tables._launched or {}
         except AttributeError:
             raise not_tables(tables) from None
         kept[key] = found = sums[name] if name in sums else function(tables)
@@ -88,7 +89,23 @@ def sums_on_device(cells: Cells) -> dict[str, Any] | None:
     return sums | {"pairs": PairCounts(*(sums[name] for name in PairCounts._fields))}
 
 
-def sums_on_host(cell: CellQuantities, items: int | None, only_pairs: bool) -> dict[str, Any] | None:
+class Numbers:
+    """Sums of one table by name, as Python numbers; tensors of them are made on request."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.values[name]
+        if isinstance(value, tuple):
+            return type(value)(*map(tensor_of_number, value))
+        return value if isinstance(value, bool) else tensor_of_number(value)
+
+
+def sums_on_host(cell: CellQuantities, items: int | None, only_pairs: bool) -> Numbers | None:
     """Pairs, and more of ``WHOLE`` and ``VALUES``, of one small table of whole items, as their functions have them.
 
     They are the same to the bit: NumPy starts sooner than torch, whose sums and logarithms these are, and Python
@@ -99,20 +116,21 @@ def sums_on_host(cell: CellQuantities, items: int | None, only_pairs: bool) -> d
     if not few or cells.batch_shape or not items or items > MAX_SQUARED:
         return None
     count, classes, clusters = (x.numpy() for x in (cells.values, cell.class_sizes, cell.cluster_sizes))
-    values = _sums_of_pairs(items, *(int(x.dot(x)) for x in (count.reshape(-1), classes, clusters)))
+    values: tuple[Any, ...] = _sums_of_pairs(items, *(int(x.dot(x)) for x in (count.reshape(-1), classes, clusters)))
     joined, wanted, separated, unwanted, _, different = values[5:11]
-    found: dict[str, Any] = {"all_ordinary": min(joined, wanted, separated, unwanted, different) > 0}
+    ordinary = min(joined, wanted, separated, unwanted, different) > 0
+    found: dict[str, Any] = {"all_ordinary": ordinary, "n_items": items, "pairs": PairCounts(*values[1:5])}
     if not only_pairs:
         values += _sums_of_nats(items, count, classes, clusters)
-        largest = np.maximum.reduce(classes) + np.maximum.reduce(clusters)
-        majorities = (np.add.reduce(np.maximum.reduce(count, axis)) for axis in (1, 0))
-        whole = np.array([np.count_nonzero(classes), np.count_nonzero(clusters), largest, *majorities], np.int64)
-        names = "n_classes", "n_clusters", "largest_groups", "majority_of_classes", "majority_of_clusters"
-        found |= zip(names, torch.from_numpy(whole).unbind(), strict=True)
-    found |= zip(VALUES, torch.from_numpy(np.array(values)).unbind(), strict=False)
-    if not only_pairs and values[VALUES.index("shared")] < CANCELLED:
+        rows, columns = classes.tolist(), clusters.tolist()
+        found |= {"n_classes": len(rows) - rows.count(0), "n_clusters": len(columns) - columns.count(0)}
+        found["largest_groups"] = max(rows) + max(columns)
+        found["majority_of_classes"] = sum(np.maximum.reduce(count, 1).tolist())
+        found["majority_of_clusters"] = sum(np.maximum.reduce(count, 0).tolist())
+    found |= zip(VALUES, values, strict=False)
+    if not only_pairs and found["shared"] < CANCELLED:
         del found["shared"]
-    return found | {"pairs": PairCounts(*(found[name] for name in PairCounts._fields))}
+    return Numbers(found)
 
 
 def _sums_of_pairs(items: int, both: int, of_classes: int, of_clusters: int) -> tuple[float, ...]:

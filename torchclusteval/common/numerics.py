@@ -24,6 +24,7 @@ _MOST_TABULATED = 1 << 16  # largest whole number in the tables of functions
 _MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their square (in the gradient) does not underflow
 
 Numbers = TypeVar("Numbers", Tensor, NDArray[np.float64])  # float64
+Number = TypeVar("Number", Tensor, float)  # float64: of each table of a batch, or of one
 
 
 def sum_reproducible(x: Tensor) -> Tensor:
@@ -61,6 +62,16 @@ def sum_padding_invariant(x: Tensor) -> Tensor:
     return x.view(*x.shape[:-1], -1, SUM_BLOCK).sum(-1).cumsum(-1)[..., -1]
 
 
+def tensor_of_number(x: Any) -> Tensor:
+    """A tensor ``()`` of a Python number, int64 or float64, on the CPU; sooner than by ``torch.tensor``."""
+    return torch.from_numpy(np.array(x))
+
+
+def float64(x: Number) -> Number:
+    """The same numbers as float64."""
+    return x.double() if isinstance(x, Tensor) else float(x)
+
+
 def at_least(x: Tensor, low: float) -> Tensor:
     """``x``, raised to at least ``low``; the gradient is 1 from ``low`` (inclusive) on, and 0 below."""
     return x.masked_fill(x < low, low) if x.requires_grad else x.clamp(min=low)
@@ -71,15 +82,19 @@ def at_most(x: Tensor, high: float) -> Tensor:
     return x.masked_fill(x > high, high) if x.requires_grad else x.clamp(max=high)
 
 
-def larger(x: Tensor, y: Tensor) -> Tensor:
+def larger(x: Number, y: Number) -> Number:
     """The larger of two numbers; equal numbers get half of the gradient each."""
+    if not isinstance(x, Tensor):
+        return max(x, y)
     if not (x.requires_grad or y.requires_grad):
         return torch.maximum(x, y)
     return torch.where(x == y, (x + y) / 2, torch.where(x < y, y, x))
 
 
-def smaller(x: Tensor, y: Tensor) -> Tensor:
+def smaller(x: Number, y: Number) -> Number:
     """The smaller of two numbers; equal numbers get half of the gradient each."""
+    if not isinstance(x, Tensor):
+        return min(x, y)
     if not (x.requires_grad or y.requires_grad):
         return torch.minimum(x, y)
     return torch.where(x == y, (x + y) / 2, torch.where(y < x, y, x))
@@ -121,24 +136,30 @@ def reciprocal_or_zero(x: Tensor, filled: Tensor) -> Tensor:
     return filled / at_least(x, _MIN_DIVISOR)
 
 
-def log_or_zero(x: Tensor) -> Tensor:
+def log_or_zero(x: Number) -> Number:
     """Natural logarithm, and 0 (with a gradient of 0) where ``x`` is not positive."""
-    return torch.log(x.masked_fill(x <= 0, 1.0))
+    if not isinstance(x, Tensor):
+        return tensor_of_number(float(x)).log().item() if x > 0 else 0.0
+    return torch.log(x.double().masked_fill(x <= 0, 1.0))
 
 
-def sqrt_or_zero(x: Tensor) -> Tensor:
+def sqrt_or_zero(x: Number) -> Number:
     """Square root, and 0 (with a gradient of 0) where ``x`` is not positive."""
+    if not isinstance(x, Tensor):  # torch's own root: that of Python rounds otherwise
+        return tensor_of_number(x).sqrt().item() if x > 0 else 0.0
     if not x.requires_grad:
         return x.clamp(min=0).sqrt()
     undefined = x <= 0
     return torch.sqrt(x.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
 
 
-def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
+def safe_divide(numerator: Number, denominator: Number) -> Number:
     """``numerator / denominator``, and 0 for 0/0; a denominator of 0 needs a numerator of 0.
 
     The mask is on the denominator, before the division: a mask on the result would leave nan in the gradient.
     """
+    if not isinstance(denominator, Tensor):
+        return numerator / (denominator or 1.0)
     return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
 

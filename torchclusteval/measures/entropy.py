@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.numerics import log_or_zero
 from torchclusteval.measures import information
 from torchclusteval.measures.record import FROM_ZERO, TO_ONE, UNIT, measure
 from torchclusteval.measures.sums import ratio
@@ -101,7 +102,7 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Example: 0.5409
     """
     conditional = information.classes_given_clusters(tables)
-    return ratio(conditional, tables.n_classes.double().log(), tables, identical=0.0, maximum=1.0)
+    return ratio(conditional, log_or_zero(tables.n_classes), tables, identical=0.0, maximum=1.0)
 
 
 @measure("entropy", range=FROM_ZERO, symmetric=True, source="shannon1948", linear_in="information")

@@ -25,7 +25,7 @@ from torchclusteval.common.numerics import (
 )
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.expected_on_device import expected_on_device
-from torchclusteval.measures.sums import whole
+from torchclusteval.measures.sums import OneTable, whole
 from torchclusteval.tables import ContingencyTables
 
 MANY = 1 << 15  # items
@@ -90,6 +90,8 @@ def _by_differences(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def expected(tables: ContingencyTables) -> Tensor:
     """E[I], the mean of I over all permutations of one side."""
+    if isinstance(tables, OneTable):
+        return tables.number(expected)
     if whole(tables).device.type == "cpu" and not torch.compiler.is_compiling():
         return expected_mutual_information(tables.class_sizes, tables.cluster_sizes)
     sizes = tables.class_sizes, tables.cluster_sizes
@@ -135,7 +137,7 @@ def log_items(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def log_groups(tables: ContingencyTables) -> Tensor:
     """Logarithm of the larger one of the numbers of classes and of clusters."""
-    return log_or_zero(torch.maximum(tables.n_classes, tables.n_clusters).double())
+    return log_or_zero(larger(tables.n_classes, tables.n_clusters))
 
 
 def average_of(classes: Tensor, clusters: Tensor, average: str) -> Tensor:

@@ -9,10 +9,10 @@ from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.cells.sums import launched
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
+from torchclusteval.common.numerics import at_least, float64, larger, largest, smaller, sum_reproducible
 from torchclusteval.measures import assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
-from torchclusteval.measures.sums import Sums, items, ratio, sizes_of_sides, weighted_harmonic_mean
+from torchclusteval.measures.sums import OneTable, Sums, items, ratio, sizes_of_sides, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
 __all__ = ["class_projection_distance", "classification_error", "cluster_projection_distance", "clustering_f"]
@@ -64,6 +64,8 @@ def _sum_of_f(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def matched_items(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching, ``(*batch,)`` int64 or float64."""
+    if isinstance(tables, OneTable):
+        return tables.number(matched_items)
     return largest_matching(tables, lambda cell: cell.count)
 
 
@@ -150,7 +152,7 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
     Source: Larsen and Aone (1999), in the form that Meila (2007) names L.
     Example: 0.8286
     """
-    return ratio(_sum_of_f(tables), tables.n_classes.double(), tables, maximum=1.0)
+    return ratio(_sum_of_f(tables), tables.n_classes, tables, maximum=1.0)
 
 
 @distance(
@@ -177,9 +179,9 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     check_choice(norm, "norm", (None, "2n", "max"))
     distance = _outside(tables, majority_of_clusters(tables), majority_of_classes(tables))
     if norm == "max":
-        scale = (2 * tables.n_items - _largest_groups(tables)).double()  # what wraps comes back
+        scale = float64(2 * tables.n_items - _largest_groups(tables))  # what wraps comes back
     else:
-        scale = 2 * tables._n_items_f64 if norm == "2n" else torch.ones_like(tables._n_items_f64)
+        scale = 2 * tables._n_items_f64 if norm == "2n" else tables._n_items_f64**0
     return ratio(distance, scale, tables, identical=0.0)
 
 
@@ -330,7 +332,7 @@ def _set_similarity(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def _most_groups(tables: ContingencyTables) -> Tensor:
     """The larger one of the numbers of classes and of clusters, ``(*batch,)`` float64."""
-    return torch.maximum(tables.n_classes, tables.n_clusters).double()
+    return float64(larger(tables.n_classes, tables.n_clusters))
 
 
 @cached_on_tables

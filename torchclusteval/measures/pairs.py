@@ -45,7 +45,8 @@ class PairSums:
 
     def __init__(self, counts: PairCounts, known: Mapping[str, Tensor] | None = None) -> None:
         self.ss, self.sd, self.ds, self.dd = counts
-        self._memo: dict[str, Tensor] = {name: known[name] for name in SUMS_OF_PAIRS if known and name in known}
+        self._memo: dict[str, Tensor] = {}
+        vars(self).update((name, known[name]) for name in SUMS_OF_PAIRS if known and name in known)
 
     @lazy_property
     def joined(self) -> Tensor:
@@ -228,7 +229,7 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """
     check_bools(normalized=normalized)
     different = 2 * pair_sums(tables).different
-    scale = squared_items(tables) if normalized else different.new_ones(())
+    scale = squared_items(tables) if normalized else different**0
     return ratio(different, scale, tables, identical=0.0)
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from torchclusteval.cells.layouts import CellsElsewhereError
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables, with_cached_values
@@ -66,6 +67,29 @@ class AddedSums:
         self._memo: dict[Any, Any] = {}
 
 
+class OneTable:
+    """The sums of one ordinary table as Python numbers, in place of tables.
+
+    A formula of nothing else gives the number that it has of tables, to the bit and some ten times as fast.
+    """
+
+    is_integer = _all_ordinary = True
+
+    def __init__(self, tables: ContingencyTables, numbers: dict[str, Any]) -> None:
+        self.tables = tables
+        self._launched = numbers
+        self._memo: dict[Any, Any] = {}
+
+    def number(self, of: Sum) -> Any:
+        """The value of a function of the cells."""
+        return of(self.tables).item()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.lstrip("_") not in self._launched:
+            raise CellsElsewhereError(f"tables: expected {name} among the sums of one table")
+        return self._launched[name.lstrip("_")]
+
+
 def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **options: Any) -> Tensor:
     """The value of a measure from its sums ``(*batch, k)``; 0/0 has the value of different sides."""
     return function(of.added(sums), **options)
@@ -116,6 +140,9 @@ def ratio(
         otherwise: value where undefined.
         maximum: upper end of the range, against rounding noise.
     """
+    if isinstance(tables, OneTable):
+        number: Any = otherwise if undefined else numerator / denominator
+        return number if maximum is None else min(number, maximum)
     if tables._all_ordinary:  # neither empty nor identical
         value = numerator / denominator
         if maximum is not None and (value.dim() or value.item() > maximum):  # a look is quicker

@@ -1,7 +1,6 @@
 """Score tables: evaluation, compiled evaluation, and the pooled scores of groups of items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
@@ -12,14 +11,16 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import CellsElsewhereError, SpreadCells
 from torchclusteval.cells.parts import TableParts
+from torchclusteval.cells.sums import Numbers
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.numerics import sum_reproducible, tensor_of_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.options import DEFAULTS, LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division, identical, pred_items, true_items, whole_class_sizes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
+from torchclusteval.measures.sums import OneTable
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -27,8 +28,7 @@ from torchclusteval.tables import ContingencyTables, check_tables
 _CPU_CHUNK_CELLS = 1 << 18  # cells processed at a time: about ten float64 temporaries of this size, near the cores
 _DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
 _DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
-_FEW_MEASURES = 4  # up to so many are less work one by one
-_MANY_MEASURES = 32  # of one table, beyond which to leave out records for gradients is faster
+_FEW_MEASURES = 2  # up to so many are less work one by one
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -50,7 +50,7 @@ def evaluate(
         measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
             ``"bcubed"``, ``"association"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a
             ``Measure``, or a list of these.
-        chunk_size: tables to process at a time; bounds the memory and changes no result.
+        chunk_size: tables to process at a time; bounds the memory and changes at most the last digits.
         zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking, also
             without items; None: 1 for identical sides, else 0 (distances: 0, else 1), and nan without items.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
@@ -78,7 +78,7 @@ def evaluate(
     tables = ContingencyTables._count(labels_true, labels_pred, own)
     doubtful = {} if tables.names is None else warn_of_no_clusterings(tables, own.noise)
     labelled = {} if own is DEFAULTS else own.of_partitions
-    scores = _evaluate(tables, chosen, chunk_size, kept=False)
+    scores = _evaluate(tables, chosen, chunk_size)
     return replace(scores, doubtful=doubtful, labelled=labelled) if doubtful or labelled else scores
 
 
@@ -166,10 +166,7 @@ def _reads_cells(measure: Measure) -> bool:
 
 
 @on_one_thread
-def _evaluate(
-    tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None, kept: bool = True
-) -> Scores:
-    """The scores; many of one table that nobody keeps come without records for gradients."""
+def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     applied, skipped = split_applicable(tables, chosen)
     ordered = applied
     if tables.device.type == "cpu":
@@ -178,16 +175,9 @@ def _evaluate(
         ordered = sorted(applied, key=lambda measure: measure.on_host)
         _ = None if tables._n_considered is None else tables.coverage
     values: dict[str, Tensor] = {}
-    alone = not (kept or tables.batch_shape or tables._most_items is None)
-    bare = alone and len(applied) > _MANY_MEASURES and not torch.is_inference_mode_enabled()
-    bare = bare and all(MEASURES.get(x.name) is x for x in applied)
-    with torch.inference_mode() if bare else nullcontext():
-        for part, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
-            values |= zip([measure.name for measure in some], _values(part, some, chunk_size), strict=True)
-    found = [values[measure.name] for measure in applied]
-    if alone:  # each with memory of its own
-        found = [x.clone() if bare or x._is_view() else x for x in found]
-    return scores_of(tables, applied, found, skipped)
+    for part, some in _sides(tables, ordered) if tables.has_unmatched else [(tables, ordered)]:
+        values |= zip([measure.name for measure in some], _values(part, some, chunk_size), strict=True)
+    return scores_of(tables, applied, [values[measure.name] for measure in applied], skipped)
 
 
 def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
@@ -250,9 +240,33 @@ def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: 
 
 
 def _values_of(measures: Sequence[Measure], tables: ContingencyTables) -> Iterator[Tensor]:
-    shape, own = tables.batch_shape, MEASURES.get
+    shape, own, one = tables.batch_shape, MEASURES.get, _numbers_of(tables)
     for measure in measures:  # values of own ones need no check
-        yield measure.function(tables) if own(measure.name) is measure else value_of(measure, shape, tables)
+        if own(measure.name) is not measure:
+            yield value_of(measure, shape, tables)
+        elif one is None or not _takes_numbers(measure):
+            yield measure.function(tables)
+        else:
+            try:
+                yield tensor_of_number(measure.function(one))
+            except CellsElsewhereError:  # not all sums were made
+                yield measure.function(tables)
+
+
+def _numbers_of(tables: ContingencyTables) -> OneTable | None:
+    sums = tables._launched
+    return OneTable(tables, sums.values) if isinstance(sums, Numbers) and sums.values["all_ordinary"] else None
+
+
+@cache
+def _takes_numbers(measure: Measure) -> bool:
+    """Whether the formula of a measure is of sums alone, by functions that take numbers."""
+    tables = ContingencyTables([[2, 1], [0, 3]])
+    tables._sum_at_once(only_pairs=False)
+    try:
+        return isinstance(measure.function(_numbers_of(tables)), float)
+    except (AttributeError, TypeError, ValueError):  # of tensors, or of cells
+        return False
 
 
 def in_chunks(
