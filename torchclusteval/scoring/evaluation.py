@@ -261,7 +261,7 @@ def _numbers_of(tables: ContingencyTables) -> OneTable | None:
 @cache
 def _takes_numbers(measure: Measure) -> bool:
     """Whether the formula of a measure is of sums alone, by functions that take numbers."""
-    tables = ContingencyTables([[2, 1], [0, 3]])
+    tables = ContingencyTables(torch.tensor([[2, 1], [0, 3]], device="cpu"))
     tables._sum_at_once(only_pairs=False)
     try:
         return isinstance(measure.function(_numbers_of(tables)), float)
