@@ -372,6 +372,8 @@ def test_an_item_in_two_groups() -> None:
 OF_GROUPS, OF_DOCUMENTS = ContingencyTables.from_groups, ContingencyTables.from_documents
 NO_GROUPS: list[tuple[Callable[[], Any], str]] = [
     (lambda: OF_GROUPS("ab", []), "true_groups: expected a list of groups, each a set of items; got str"),
+    (lambda: OF_GROUPS({(1, 2)}, []), "true_groups: expected a list of groups, each a set of items; got set"),
+    (lambda: OF_GROUPS([[(1, [2])]], []), r"true_groups: expected items that can be keys of .*; got \(1, \[2\]\)"),
     (lambda: OF_GROUPS([1, 2], []), "true_groups: expected groups that are sets or lists of items; got 1 as group 0"),
     (lambda: OF_GROUPS([], ["ab"]), "pred_groups: expected groups that are sets or lists of items; got 'ab' as"),
     (lambda: OF_GROUPS([[[1, 2]]], []), r"true_groups: expected items that can be keys of a dictionary; got \[1, 2\]"),

@@ -162,6 +162,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "reversed": ([(0, 1, "Ada"), (4, 3, "Ada")], "a start before the end; got 4 to 3 in interval 1"),
     "text": ([("0", "1", "Ada")], "times that are numbers; got '0'"),
     "no label": ([(0, 1, None)], "a label; got None"),
+    "a label with a list": ([(0, 1, ("Ada", [1]))], r"a label; got \('Ada', \[1\]\) in interval 0"),
+    "a set": (set(SPEECH), r"a list of \(start, end, label\); got set"),
     "two fields": ([(0, 1)], r"\(start, end, label\); got \(0, 1\) as interval 0"),
     "a word": ("abc", r"a list of \(start, end, label\); got str"),
 }

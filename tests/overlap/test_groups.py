@@ -45,7 +45,7 @@ def test_numbers_as_items_of_groups() -> None:
     assert made.items == (3, 4, 5)
     assert made.group_sizes.tolist() == [2, 2, 1, 0]
     assert made.group_labels is None
-    assert Memberships.from_groups([], items=[1, 2]).n_items == 2
+    assert Memberships.from_groups([], items={1, 2}).n_items == 2
 
 
 def test_plain_groups_are_scored() -> None:

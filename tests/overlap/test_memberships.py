@@ -46,13 +46,8 @@ def test_constructors_agree() -> None:
 
 def test_labels_of_any_kind() -> None:
     expected = [[1, 0], [0, 1], [1, 0]]
-    for labels in (
-        [7, 9, 7],
-        np.array([7, 9, 7], np.uint16),
-        torch.tensor([-5, 2**60, -5]),
-        ["a", "b", "a"],
-        [False, True, False],
-    ):
+    integers = [7, 9, 7], np.array([7, 9, 7], np.uint16), torch.tensor([-5, 2**60, -5])
+    for labels in (*integers, ["a", "b", "a"], [False, True, False]):
         assert dense(Memberships.from_labels(labels)) == expected
     names = pd.Series([0, 0, 1], index=list("abc")), pd.Series([1, 0, 0], index=list("cba"))
     named = list(map(Memberships.from_labels, names))
@@ -124,6 +119,11 @@ NAN = float("nan")
         (lambda: Memberships.from_lists([[1], [2]], items=["a"]), "items: expected 2 names, one per item; got 1"),
         (lambda: Memberships.from_lists([[1], [2]], items=["a", "a"]), "items: expected each name once; got 'a' again"),
         (lambda: Memberships.from_lists([[1], [2]], items=["a", None]), "items: expected a name; got None at"),
+        (lambda: Memberships.from_lists([[1], [2]], items={"a", "b"}), "items: expected a list of names; got set"),
+        (lambda: Memberships.from_labels([1], items=frozenset("a")), "items: expected a list of names; got frozenset"),
+        (lambda: Memberships.from_matrix([[1]], items={"a": 1}.keys()), "items: expected a list of names; got dict_k"),
+        (lambda: Memberships.from_lists({("a",), ("b",)}), "expected a list with one entry per item; got set"),
+        (lambda: evaluate_overlapping({("a",)}, [["a"]]), "true: expected Memberships .*; got set"),
         (lambda: Memberships.from_groups("ab"), "expected a mapping .*, or a list of groups; got str"),
         (lambda: Memberships.from_groups(["ab"]), "in group 0; got 'ab'"),
         (lambda: Memberships.from_groups([["a", "b"]], items=["a"]), "only items named in items; got 'b'"),

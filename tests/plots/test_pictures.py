@@ -418,6 +418,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         (lambda: plots.plot_table(tables[0], show="x"), "show: expected"),
         (lambda: plots.plot_table(nothing), "tables: expected a table with items"),
         (lambda: plots.plot_flow([[0, 1]]), "source: expected at least 2 clusterings; got 1"),
+        (lambda: plots.plot_flow([[0, 1], [0, 1]], {"a", "b"}), "names: expected a list of names; got {"),
         (lambda: plots.plot_flow([[0, 1], [0, 1]], ["a"]), "names: expected 2 names; got 1"),
         (lambda: plots.plot_scores(tables), "scores: expected Scores"),
         (lambda: plots.plot_scores(tce.evaluate_tables(tables), "dice"), "measure: expected one of"),

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -106,10 +106,19 @@ def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
 
 
 def is_listable(x: Any, name: str) -> bool:
-    """Whether ``list`` takes a value; raise on a tensor without readable values."""
+    """Whether a value has entries in an order; raise on a tensor without readable values."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
-    return isinstance(x, Iterable) and getattr(x, "ndim", None) != 0  # 0-d tensors and arrays are no sequences
+    return isinstance(x, Iterable) and not isinstance(x, Set) and getattr(x, "ndim", None) != 0  # 0-d ones have none
+
+
+def is_key(x: Any) -> bool:
+    """Whether a dictionary finds an equal key: not of a list, a tuple with one in it, or a tensor."""
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return not isinstance(x, torch.Tensor)  # equal tensors are different keys
 
 
 def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") -> None:
@@ -174,7 +183,7 @@ def as_path(x: Any, name: str) -> Path:
 
 def not_tables(x: Any, name: str = "tables") -> ValueError:
     """The error for an argument that is not contingency tables."""
-    remedy = "from_labels makes them from labels, .tables() from an accumulator"
+    remedy = "from_labels makes them of labels, ContingencyTables(counts) of counts, .tables() of an accumulator"
     return ValueError(f"{name}: expected ContingencyTables ({remedy}); got {type(x).__name__}")
 
 

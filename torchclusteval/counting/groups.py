@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_choice, check_one_type, check_unmasked, is_listable
+from torchclusteval.common.checks import check_choice, check_one_type, check_unmasked, is_key, is_listable
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.warn import warn_of_lacking
 from torchclusteval.counting.one_sided import tables_of
@@ -37,8 +37,7 @@ def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> Tabl
     given = {"true_documents": true, "pred_documents": pred}
     for name, documents in given.items():
         if not isinstance(documents, Mapping):
-            got = type(documents).__name__
-            raise ValueError(f"{name}: expected a mapping of documents to their groups; got {got}")
+            raise ValueError(f"{name}: expected a mapping of documents to their groups; got {type(documents).__name__}")
     check_one_type(true, pred, "true_documents, pred_documents")
     names = tuple(dict.fromkeys(chain(true, pred)))
     sides = [
@@ -62,7 +61,7 @@ def _read_side(groups: Any, name: str, where: str, on_duplicate: str) -> _Side:
         if len(group_of) < sum(map(len, listed)):
             group_of = _read_repeated(listed, name, where, on_duplicate, labels)
     except TypeError:
-        bad = next(x for group in listed for x in group if not isinstance(x, Hashable))
+        bad = next(x for group in listed for x in group if not is_key(x))
         raise ValueError(f"{name}: expected items that can be keys of a dictionary; got {brief(bad)}{where}") from None
     if any(type(item).__name__ == "NAType" or item != item for item in group_of):
         raise ValueError(f"{name}: expected items that equal themselves; got nan{where}")
@@ -72,8 +71,7 @@ def _read_side(groups: Any, name: str, where: str, on_duplicate: str) -> _Side:
 def _listed(groups: Any, name: str, where: str) -> list[Sequence[Any] | frozenset[Any] | set[Any]]:
     """The groups as collections with a length."""
     if isinstance(groups, (str, bytes)) or not is_listable(groups, name):
-        got = type(groups).__name__
-        raise ValueError(f"{name}: expected a list of groups, each a set of items; got {got}{where}")
+        raise ValueError(f"{name}: expected a list of groups, each a set of items; got {type(groups).__name__}{where}")
     listed = list(groups)
     for number, group in enumerate(listed):
         if type(group) not in _COLLECTIONS:

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_choice, check_one_type, is_listable, is_whole
+from torchclusteval.common.checks import check_choice, check_one_type, is_key, is_listable, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.warn import warn_of_lacking
 from torchclusteval.counting.one_sided import tables_of
@@ -125,10 +125,9 @@ def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, A
         raise ValueError(f"{name}: expected times of at least 0; got {start} in {which}")
     if end < start:
         raise ValueError(f"{name}: expected a start before the end; got {start} to {end} in {which}")
-    if isinstance(label, Tensor):  # equal ones are different keys
-        raise ValueError(f"{name}: expected a label; got a tensor in {which} (use its item())")
-    if is_missing(label):
-        raise ValueError(f"{name}: expected a label; got {brief(label)} in {which}")
+    if not is_key(label) or is_missing(label):
+        got = f"a tensor in {which} (use its item())" if isinstance(label, Tensor) else f"{brief(label)} in {which}"
+        raise ValueError(f"{name}: expected a label; got {got}")
     return start, end, label
 
 

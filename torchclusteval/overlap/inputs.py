@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import is_listable, is_number
+from torchclusteval.common.checks import is_key, is_listable, is_number
 from torchclusteval.common.formatting import brief, shortened
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.labels.shapes import counts_up
@@ -21,12 +21,7 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
     """A group or item as a dictionary key; a ``ValueError`` names the place of any other value."""
     if getattr(name, "ndim", None) == 0 and name is not np.ma.masked:
         name = name.item()
-    try:
-        hash(name)
-        fits = not isinstance(name, Tensor)  # equal tensors are different keys
-    except TypeError:
-        fits = False
-    if not fits:
+    if not is_key(name):
         raise ValueError(f"{what}: expected hashable values; got {brief(name)} {where}")
     if is_missing(name):
         raise ValueError(f"{what}: expected a name; got {brief(name)} {where} (leave it out, or use an empty list)")
@@ -34,7 +29,7 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
 
 
 def outer_list(value: Any, what: str, expected: str = "a list with one entry per item") -> list[Any]:
-    """The entries of a list; strings and mappings are mistakes."""
+    """The entries of a list; strings, mappings and sets are mistakes."""
     if isinstance(value, str | bytes | Mapping) or not is_listable(value, what):
         raise ValueError(f"{what}: expected {expected}; got {type(value).__name__}")
     return list(value)
@@ -89,10 +84,11 @@ def named_by_index(given: Any, items: Iterable[Any] | None) -> Iterable[Any] | N
 
 
 def item_names(items: Iterable[Any] | None, n_items: int | None = None) -> tuple[Hashable, ...] | None:
-    """Names of items, checked to be different and one for each item."""
+    """Names of items, checked to be different and one for each item; in any order without ``n_items``."""
     if items is None:
         return None
-    given = list(items) if isinstance(items, Mapping) else outer_list(items, "items", "a list of names")
+    named = isinstance(items, Mapping) or (n_items is None and isinstance(items, Set))
+    given = list(items) if named else outer_list(items, "items", "a list of names")
     known = Vocabulary()
     for position, name in enumerate(given):
         if known[plain_name(name, "items", f"at position {position}")] != position:

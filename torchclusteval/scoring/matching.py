@@ -1,6 +1,6 @@
 """Which cluster belongs to which class: the matching as a result."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.quantities import CellQuantity
-from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory
+from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory, is_key
 from torchclusteval.common.formatting import brief, format_number
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.results import Shown
@@ -540,6 +540,7 @@ def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, 
 def _listed(classes: Any, name: str) -> set[Any]:
     given = classes.tolist() if hasattr(classes, "tolist") else classes
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [{}]
-    if not all(isinstance(x, Hashable) for x in listed):
+    listed = [x.item() if isinstance(x, (Tensor, np.generic)) else x for x in listed]
+    if not all(map(is_key, listed)):
         raise ValueError(f"groups[{name!r}]: expected a list of classes; got {brief(classes)}")
-    return {x.item() if isinstance(x, (Tensor, np.generic)) else x for x in listed}
+    return set(listed)

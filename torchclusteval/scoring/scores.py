@@ -5,7 +5,7 @@ import io
 import itertools
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import as_path, check_choice, check_count, is_listable
+from torchclusteval.common.checks import as_path, check_choice, check_count, is_key, is_listable
 from torchclusteval.common.formatting import brief, format_number
 from torchclusteval.common.numerics import DECIMALS, sum_reproducible
 from torchclusteval.common.optional import DataFrame, import_optional
@@ -143,10 +143,10 @@ class Scores(Printed, ByMeasure[Tensor]):
             return self._select(order[:n])
         each = f"a group for each of {len(order)} clusterings"
         given = in_order_of(self.clusterings or range(len(order)), within, "within", each)
-        if isinstance(given, (str, bytes, Set)) or not is_listable(given, "within"):
+        if isinstance(given, (str, bytes)) or not is_listable(given, "within"):
             raise ValueError(f"within: expected {each}, in their order; got {brief(within)}")
         groups = given.tolist() if hasattr(given, "tolist") else list(given)
-        bad = [brief(x) for x in groups if not isinstance(x, Hashable) or is_missing(x)]
+        bad = [brief(x) for x in groups if not is_key(x) or is_missing(x)]
         if bad or len(groups) != len(order):
             raise ValueError(f"within: expected {each}; got {bad[0] if bad else len(groups)}")
         vocabulary = Vocabulary()
