@@ -31,6 +31,7 @@ def test_every_integer_type_counts_alike(true_type, pred_type, layout):
     assert counts(*arrays, layout=layout) == TABLE
     tensors = (torch.tensor(TRUE).to(getattr(torch, true_type)), torch.tensor(PRED).to(getattr(torch, pred_type)))
     assert counts(*tensors, layout=layout) == TABLE
+    assert counts(tensors[0], [tensors[1], torch.tensor(PRED)], layout=layout) == [TABLE, TABLE]
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
@@ -58,6 +59,7 @@ def test_names_of_rows_and_columns():
     assert listed(tables.classes) == ["a", "b"]
     assert listed(tables.clusters) == [-3, 4, 9]
     assert listed(ContingencyTables.from_labels([True, False], [0, 0]).classes) == [False, True]
+    assert listed(ContingencyTables.from_labels([0, 1], [["a", "a\0"]]).clusters) == ["a", "a\0"]
     assert ContingencyTables.from_labels([0, 1], [0, 0], num_classes=2).classes is None
 
 

@@ -21,6 +21,7 @@ from torchclusteval import ContingencyTables
 
 TRUE = [0, 0, 1, 1]
 BIG = 2**64 - 1
+GAP = [False, True, False, False]
 DATES = pd.to_datetime(["2020", "2020", "2021", "2021"])
 ONE_KIND = "expected labels of one kind, whole numbers or strings; got "
 MISSING = '.*missing="ignore"'
@@ -98,19 +99,19 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     ),
     "other byte order": (lambda: np.array([5, 5, 7, BIG], ">u8"), [5, 5, 7, BIG]),
     "new strings": (lambda: np.array(["a", None, "b", "b"], np.dtypes.StringDType(na_object=None)), ["a", None, *"bb"]),
-    "masked": (lambda: np.ma.masked_array([5, 6, 7, 7], [False, True, False, False]), [5, None, 7, 7]),
-    "masked text": (lambda: np.ma.masked_array(["a", "x", "b", "b"], [False, True, False, False]), ["a", None, *"bb"]),
-    "masked fractions": (lambda: np.ma.masked_array([5, 5.5, 7, 7], [False, True, False, False]), [5, None, 7, 7]),
-    "masked objects": (
-        lambda: np.ma.masked_array(np.array(["a", 3, "c", "c"], object), [False, True, False, False]),
-        ["a", None, "c", "c"],
-    ),
+    "masked": (lambda: np.ma.masked_array([5, 6, 7, 7], GAP), [5, None, 7, 7]),
+    "masked text": (lambda: np.ma.masked_array(["a", "x", "b", "b"], GAP), ["a", None, *"bb"]),
+    "masked fractions": (lambda: np.ma.masked_array([5, 5.5, 7, 7], GAP), [5, None, 7, 7]),
+    "masked fractions, reversed": (lambda: np.ma.masked_array([5, 5.5, 7, 7], GAP)[::-1], [7, 7, None, 5]),
+    "masked objects": (lambda: np.ma.masked_array(np.array(["a", 3, "c", "c"], object), GAP), ["a", None, *"cc"]),
+    "masked numbers as objects": (lambda: np.ma.masked_array([5, 6, 7, 7], GAP, object), [5, None, 7, 7]),
     "masked entries of a list": (lambda: ["a", np.ma.masked, "b", "b"], ["a", None, "b", "b"]),
     "gradient": (lambda: torch.tensor([5.0, 5, 7, 7], requires_grad=True), [5, 5, 7, 7]),
     "eight bits": (lambda: torch.tensor([5, 5, 7, 7]).to(torch.float8_e4m3fn), [5, 5, 7, 7]),
     "bfloat16": (lambda: torch.tensor([5, 5, 7, 7], dtype=torch.bfloat16), [5, 5, 7, 7]),
     "negative bit": (lambda: torch.tensor([1j, 1j, 2, 2]).conj().imag, [-1, -1, 0, 0]),
     "generator": (lambda: (x for x in "aabb"), list("aabb")),
+    "generator of text with zeros": (lambda: (x for x in ["a", "a\0", "b", "b"]), ["a", "a\0", "b", "b"]),
     "values of a dictionary": (lambda: dict(enumerate([5, 5, 7, 7])).values(), [5, 5, 7, 7]),
     "deque": (lambda: collections.deque([5, 5, 7, 7]), [5, 5, 7, 7]),
     "array": (lambda: array.array("i", [5, 5, 7, 7]), [5, 5, 7, 7]),
@@ -146,10 +147,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         lambda: offering(arrow.array(list("aabb")).dictionary_encode(), "__arrow_c_array__"),
         list("aabb"),
     ),
-    "protocol of streams": (
-        lambda: offering(arrow.chunked_array([[5, 5], [7, 7]]), "__arrow_c_stream__"),
-        [5, 5, 7, 7],
-    ),
+    "protocol, streams": (lambda: offering(arrow.chunked_array([[5, 5], [7, 7]]), "__arrow_c_stream__"), [5, 5, 7, 7]),
     "tuple": (lambda: (5, 5.0, np.int8(7), 7), [5, 5, 7, 7]),
     "NumPy scalars": (lambda: [np.float64("nan"), 5, 7, 7], [None, 5, 7, 7]),
     "datetime NaT": (lambda: [5, np.datetime64("NaT"), 7, 7], [5, None, 7, 7]),
@@ -203,7 +201,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "single floats": (lambda: torch.tensor([2.0**24, 2, 2, 2]), "expected whole numbers below 16777216"),
     "bfloat16": (lambda: torch.tensor([256.0, 2, 2, 2], dtype=torch.bfloat16), "expected whole numbers below 256"),
     "a large float among numbers": (lambda: [2.0**53, 2**53 + 1, 2, 2], r"below 2\*\*53 as floats"),
+    "half floats": (lambda: [np.float16(2048), np.float16(2049), 2, 2], r"below 2\*\*11 as floats"),
+    "single floats next to a list": (lambda: [np.array([2**24, 2, 2, 2], "f4"), TRUE], r"below 2\*\*24 as floats"),
+    "single floats next to others": (lambda: [torch.tensor([2.0**24] * 4), torch.zeros(4).double()], "below 16777216"),
+    "uneven tensors": (lambda: [torch.tensor(TRUE), torch.tensor([0, 1])], r"one shape .N,.; got .4,., .2,. .pad"),
+    "nested tensor": (lambda: torch.nested.nested_tensor([torch.tensor(TRUE)]), "got a nested one .pad it."),
     "set": (lambda: {5, 7}, "got set"),
+    "keys": (lambda: dict.fromkeys(TRUE).keys(), "got dict_keys"),
     "Counter": (lambda: collections.Counter([5, 5]), "got labels by item .pass .labels.x. for x in items."),
     "number and text": (lambda: [1, "1", 2, 2], f"{ONE_KIND}'1' at position 1"),
     "rows of two kinds": (lambda: [[5, 5, 7, 7], list("aabb")], r"'a' at position \(1, 0\)"),
@@ -216,6 +220,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("kind", REFUSED)
 def test_labels_that_are_refused_in_one_line(kind: str) -> None:
     given, message = REFUSED[kind]
@@ -258,7 +263,7 @@ def test_weights(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mask", "weights"])
-@pytest.mark.parametrize("value", [{1, 2}, "1111", 1, True, [1j] * 4, ["1"] * 4, DATES, [[1], [1, 2]]])
+@pytest.mark.parametrize("value", [{1, 2}, {1: 2}.keys(), "1111", 1, True, [1j] * 4, ["1"] * 4, DATES, [[1], [1, 2]]])
 def test_masks_and_weights_that_are_refused(name: str, value: Any) -> None:
     options: dict[str, Any] = {name: value}
     with pytest.raises(ValueError, match=f"^{name}: expected"):
@@ -280,12 +285,8 @@ def test_rows_of_frames_of_counts_are_classes() -> None:
 
 def test_rows_of_frames_of_probabilities_are_items() -> None:
     one_hot, shares = np.eye(2)[[0, 0, 1, 1]], np.array([[0.75, 0.25], [1, 0], [0.5, 0.5], [0, 1]])
-    frames: list[Any] = [
-        pd.DataFrame(shares),
-        polars.DataFrame(shares),
-        arrow.table({"a": shares[:, 0], "b": shares[:, 1]}),
-    ]
-    for frame in frames:
+    table: Any = arrow.table({"a": shares[:, 0], "b": shares[:, 1]})
+    for frame in (pd.DataFrame(shares), polars.DataFrame(shares), table):
         tables = ContingencyTables.from_probabilities(one_hot, frame)
         assert tables.counts.tolist() == [[1.75, 0.25], [0.5, 1.5]]
     square = pd.DataFrame([[0.5, 0.5], [1, 0]])

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.group_labels import GroupLabels
@@ -52,8 +51,7 @@ class IntegerLabels:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
         if self.vocabulary is not None:
             if not isinstance(label, str) and all(isinstance(x, str) for x in self.vocabulary.flat):
-                got = brief(label) + _if_missing(label)
-                raise ValueError(f"{name}: expected a string, as the labels are; got {got}")
+                raise ValueError(f"{name}: expected a string, as the labels are; got {_shown(label)}")
             hits = np.equal(self.vocabulary, label, dtype=object).astype(bool)
             if not hits.any():
                 return None
@@ -62,8 +60,7 @@ class IntegerLabels:
             codes = np.where(hits.any(1), hits.argmax(1), -1)
             return torch.from_numpy(codes).unsqueeze(1).to(self.values.device)
         if not is_whole_label(label):
-            expected = "a whole number, as the labels are"
-            raise ValueError(f"{name}: expected {expected}; got {brief(label)}{_if_missing(label)}")
+            raise ValueError(f"{name}: expected a whole number, as the labels are; got {_shown(label)}")
         number, limits = number_of(label, self.kind), torch.iinfo(self.values.dtype)
         return number if number is not None and limits.min <= number <= limits.max else None
 
@@ -89,19 +86,27 @@ def _range(low: int, count: int, kind: LabelKind, device: torch.device) -> Tenso
     return decode_integers(numbers + low if low else numbers, kind)  # low + count may be beyond 64 bits
 
 
-def _if_missing(label: Any) -> str:
-    single = getattr(label, "ndim", 0) == 0
-    return ' (missing="ignore" leaves items without a label out)' if single and is_missing(label) else ""
+def _shown(label: Any) -> str:
+    gap = getattr(label, "ndim", 0) == 0 and is_missing(label)
+    return brief(label) + ' (missing="ignore" leaves items without a label out)' * gap
 
 
 def is_whole_label(label: Any) -> bool:
     """Whether a label is a whole number of any type, told apart from its neighbours."""
-    if isinstance(label, (str, bytes)) or (isinstance(label, float) and abs(label) >= 2.0**53):
-        return False
+    if isinstance(label, (int, str, bytes)):
+        return isinstance(label, int)
     try:
-        return bool(int(label) == label)
+        return bool(int(label) == label) and bool(abs(label) < _exact_below(label))
     except (TypeError, ValueError, OverflowError, RuntimeError, np.ma.MaskError):
         return False
+
+
+def _exact_below(label: Any) -> float:
+    """From this number on, floats of the type of a label do not tell neighbours apart; infinity for other types."""
+    kind = getattr(label, "dtype", float if isinstance(label, float) else None)
+    if isinstance(kind, torch.dtype):
+        return 2 / torch.finfo(kind).eps if kind.is_floating_point else math.inf
+    return 2 / float(np.finfo(kind).eps) if kind is float or getattr(kind, "kind", None) == "f" else math.inf
 
 
 def read_integers(
@@ -128,7 +133,7 @@ def to_integers(
     """The labels of a source as integers on ``device``, missing ones marked; labels of masked items may be anything."""
     if source.columns is not None:
         return _stacked(source, name, device, validate, mask)
-    values = source.values
+    values, gaps = source.values, None if source.missing is None else tensor_of(source.missing)
     if isinstance(values, Tensor):
         ids = _from_tensor(values, name, validate, mask)
     elif source.vocabulary is not None:
@@ -137,8 +142,8 @@ def to_integers(
         ids = _from_tensor(tensor_of(values), name, True, None)
     elif values.dtype.kind == "f" and values.itemsize <= 8:
         numbers = tensor_of(values)
-        if source.missing is not None:
-            numbers = numbers.masked_fill(torch.from_numpy(source.missing), torch.nan)
+        if gaps is not None:
+            numbers = numbers.masked_fill(gaps, torch.nan)
         ids = _from_tensor(numbers, name, True, mask)
     elif values.dtype.kind in "OT":
         ids = _from_objects(values, name, mask)
@@ -147,11 +152,10 @@ def to_integers(
         raise ValueError(f"{name}: expected whole numbers, booleans or strings; got an array of {got}")
     if ids.values.dim() == 0:
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
-    if ids.missing is None and source.missing is None and ids.values.device == device:
+    if ids.missing is None and gaps is None and ids.values.device == device:
         return ids
     missing, shown = ids.missing, ids.missing_shown
-    if source.missing is not None:
-        gaps = torch.from_numpy(np.ascontiguousarray(source.missing))
+    if gaps is not None:
         missing, shown = gaps if missing is None else gaps | missing, source.missing_shown  # nulls, and also nan
     missing = None if missing is None else missing.to(device)
     return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind, missing, shown)
@@ -185,7 +189,6 @@ def check_codes(
 
 
 def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> IntegerLabels:
-    check_dense(x, name, "a dense tensor of whole numbers")
     if x.dtype == torch.bool:
         return IntegerLabels(x.view(torch.uint8), kind="boolean")
     if x.dtype == torch.uint64:
@@ -248,9 +251,10 @@ def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerL
         if not gaps[i] and not (isinstance(x, str) if text else is_whole_label(x)):
             at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))
             expected = "labels of one kind, whole numbers or strings"
-            hint = _NO_LABELS if isinstance(x, float) else ""
-            if isinstance(x, float) and 2.0**53 <= abs(x) < math.inf:
-                expected, hint = "whole numbers below 2**53 as floats", " (pass integers or text)"
+            least = _exact_below(x)
+            hint = _NO_LABELS if least < math.inf else ""
+            if hint and least <= abs(x) < math.inf:
+                expected, hint = f"whole numbers below 2**{math.log2(least):.0f} as floats", " (pass integers or text)"
             raise ValueError(f"{name}: expected {expected}; got {brief(x)} at position {at}{hint}")
     low, high = min(map(int, present), default=0), max(map(int, present), default=0)
     if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):

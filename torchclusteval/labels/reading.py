@@ -76,13 +76,12 @@ def _plain(labels: Any) -> Tensor | None:
     if type(labels) is np.ndarray and labels.dtype.kind in "iu":
         labels = tensor_of(labels)
     known = type(labels) is Tensor and labels.dtype in _PLAIN and labels.layout == torch.strided and labels.is_cpu
-    return labels if known and labels.dim() and labels.is_contiguous() else None
+    return labels if known and not labels.is_nested and labels.dim() and labels.is_contiguous() else None
 
 
 def _shapes(sources: Any, mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:
     shapes = {name: source.shape for name, source in sources.items()}
-    given = (("mask", mask), ("weights", weights))
-    shapes |= {name: tuple(x.shape) for name, x in given if x is not None}
+    shapes |= {name: tuple(x.shape) for name, x in (("mask", mask), ("weights", weights)) if x is not None}
     if () in shapes.values():
         name = next(name for name, shape in shapes.items() if not shape)
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")

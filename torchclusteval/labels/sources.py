@@ -6,7 +6,8 @@ A data frame and a mapping are clusterings by name. pandas and pyarrow are used 
 import json
 import math
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -16,11 +17,12 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from torchclusteval.common.checks import check_unmasked
+from torchclusteval.common.checks import check_dense, check_unmasked
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.vocabulary import Vocabulary, in_natural_order
 
 Names = tuple[Hashable, ...]
+_SEVERAL = "; for several groups an item: evaluate_overlapping"
 
 
 @dataclass(eq=False, slots=True)
@@ -63,6 +65,7 @@ def read_labels(labels: Any, name: str) -> LabelSource:
     if isinstance(labels, LabelSource):  # of a file
         return labels
     if isinstance(labels, Tensor):
+        check_dense(labels, name, "a dense tensor of whole numbers")
         return LabelSource(labels)
     if isinstance(labels, np.ndarray):
         return _from_array(labels, name)
@@ -78,15 +81,16 @@ def read_labels(labels: Any, name: str) -> LabelSource:
         return _from_arrow(labels, name)
     if isinstance(labels, (list, tuple)) and labels:
         if all(isinstance(row, Tensor) for row in labels):
-            return LabelSource(torch.stack(list(labels)))
+            if len({(row.dtype, row.device) for row in labels}) == 1 or labels[0].dim() != 1:
+                with suppress(RuntimeError):  # of rows that do not fit, which get a message below
+                    return read_labels(torch.stack(list(labels)), name)
+            return _join([read_labels(row, f"{name}[{i}]") for i, row in enumerate(labels)], None, name)
         if not isinstance(labels[0], (str, int)) and all(
             _is_arrow(row) or _pandas_of(row) is not None for row in labels
         ):
             return _join([read_labels(row, name) for row in labels], None, name)
-        if isinstance(labels[0], str):
-            encoded = _from_tokens(labels, (len(labels),))
-            if encoded is not None:
-                return encoded
+        if isinstance(labels[0], str) and (encoded := _from_tokens(labels, (len(labels),))) is not None:
+            return encoded
     if hasattr(labels, "__dlpack__"):
         return LabelSource(from_dlpack(labels))
     return _from_array(as_array(labels, name, exact=True), name)
@@ -132,23 +136,26 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     if _is_arrow(x):
         if _pandas_of(x) is None:
             return _numbers_from_arrow(x, name, turned=turned)
-    elif isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
-        raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}")
+    elif isinstance(x, (str, bytes, dict, Set)) or not hasattr(x, "__iter__"):
+        hint = " (evaluate_overlapping scores them)" if type(x).__name__ == "Memberships" else ""
+        raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}{hint}")
     if hasattr(x, "to_numpy"):
         array = np.asarray(x)
         return array.T if turned and hasattr(x, "columns") else array
+    x = x if hasattr(x, "__getitem__") else list(x)  # views of a dictionary have a length alone
     try:
-        array = np.asarray(x if hasattr(x, "__getitem__") else list(x))  # views of a dictionary have a length alone
+        array = np.asarray(x)
     except ValueError as error:
         rows = [row for row in list(x)[:4] if hasattr(row, "__len__") and getattr(row, "ndim", 1) > 0]
-        lengths = ", ".join(str(len(row)) for row in rows)
-        got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
+        got = f"rows of lengths {', '.join(str(len(row)) for row in rows)} (pad them and pass mask{_SEVERAL * exact})"
+        got = got if rows else str(error).splitlines()[0]
         raise ValueError(f"{name}: expected rows of equal length; got {got}") from None
-    if exact and array.dtype.kind in "USf" and isinstance(x, (list, tuple)):
-        # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects stay as they are.
+    if exact and array.dtype.kind in "USf" and not hasattr(x, "__array__"):
+        # NumPy turns [1, "a"] into strings, [-1, 2**63] into floats and "a\0" into "a"; objects stay as they are.
+        if array.ndim > 1:  # floats of a row in a wider type would seem exact
+            x = [list(row) if getattr(row, "ndim", 0) and row.dtype != array.dtype else row for row in x]
         kept = np.asarray(x, dtype=object)
-        kinds = set(map(type, kept.reshape(-1)))
-        if kept.shape == array.shape and kinds - ({str, np.str_} if array.dtype.kind == "U" else {float}):
+        if kept.shape == array.shape and (array.dtype.kind == "U" or {*map(type, kept.reshape(-1))} - {float}):
             return kept
     return array
 
@@ -160,7 +167,7 @@ def _is_arrow(x: Any) -> bool:
 def _from_array(array: np.ndarray, name: str) -> LabelSource:
     if isinstance(array, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(array)
-        source = _from_array(array.filled(None) if array.dtype.kind == "O" else array.data, name)
+        source = _from_array(np.where(gaps, np.nan, array.data) if array.dtype.kind == "O" else array.data, name)
         if not gaps.any():
             return source
         missing = gaps if source.missing is None else gaps | source.missing
@@ -243,7 +250,7 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
     if any(len(shape) != 1 or shape != shapes[0] for shape in shapes):
         got = ", ".join(map(str, shapes[:4]))
         images = "flatten images, or stack them in an array (B, H, W) with item_dims=2"
-        remedy = images if len({len(shape) for shape in shapes} - {1}) == 1 else "pad, use mask"
+        remedy = images if len({len(shape) for shape in shapes} - {1}) == 1 else f"pad, use mask{_SEVERAL}"
         raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} ({remedy})")
     indexes = tuple(index for source in sources for index in source.indexes)
     values: list[Any] = [source.values for source in sources]
