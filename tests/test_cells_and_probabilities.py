@@ -96,6 +96,8 @@ def test_probabilities_are_checked_on_the_cpu(bad: float) -> None:
         with pytest.raises(ValueError, match=rf"^{name}: expected probabilities; got .* at position \(2, 1\)"):
             ContingencyTables.from_probabilities(*sides)
         assert ContingencyTables.from_probabilities(*sides, validate=False).shape == (2, 2)
+    with pytest.raises(ValueError, match=r"^p_true, p_pred: expected masses with a sum .*; got 2e\+200"):
+        ContingencyTables.from_probabilities(1e200 * TRUE[:, :1], PRED)
     with pytest.raises(ValueError, match=r"softmax\(-1\)"):
         ContingencyTables.from_probabilities(TRUE, torch.randn(4, 3, generator=torch.Generator().manual_seed(0)))
 

@@ -162,8 +162,8 @@ class ContingencyTables:
         Args:
             p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
             p_pred: ``(*batch, N, C)`` probabilities of its clusters.
-            validate: refuse negative (logits) and missing values; this synchronises with the device. None: only on the
-                CPU. Without the check, a nan or a negative value makes all measures of its table nan.
+            validate: refuse negative (logits), missing and huge values; this synchronises with the device. None: only
+                on the CPU. Without the check, a nan or a negative value makes all measures of its table nan.
 
         Returns:
             Float64 tables, ``(*batch, R, C)``. An item weighs the product of its two sums, 1 for probabilities; other

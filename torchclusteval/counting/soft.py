@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
-from torchclusteval.labels.inputs import as_probabilities, checks_values
+from torchclusteval.labels.inputs import as_probabilities, check_nonnegative, checks_values
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import pandas_index
 
@@ -28,6 +28,8 @@ def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
     got = f"{true.shape[-1]} x {pred.shape[-1]}"
     with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {got} (score fewer groups)"):
         counts = true.mT @ pred
+    if checks_values(counts, validate):
+        check_nonnegative(counts, "p_true, p_pred", (-2, -1))
     return _unless_negative(counts, true, pred, validate)
 
 
