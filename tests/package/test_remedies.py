@@ -30,6 +30,11 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "one row of pairs": (lambda: tce.pairwise(TRUE), "one row for each clustering"),
     "masses resampled": (lambda: tce.bootstrap(MASSES, "purity"), "count without weights"),
     "masses permuted": (lambda: tce.permutation_test(MASSES, "ari"), "count without weights"),
+    "labels resampled": (lambda: tce.bootstrap(TRUE, TRUE, ["ari"]), "from_labels makes them"),  # type: ignore[arg-type]
+    "labels permuted": (lambda: tce.permutation_test(TRUE, TRUE, ["ari"]), "from_labels makes them"),  # type: ignore[arg-type]
+    "counts": (lambda: tce.evaluate_tables([[2, 1], [0, 3]]), "ContingencyTables(counts) of counts"),  # type: ignore[arg-type]
+    "groups of each item": (lambda: tce.evaluate([["a"], ["a", "b"]], TRUE), "evaluate_overlapping"),
+    "memberships": (lambda: tce.evaluate(tce.Memberships.from_labels(TRUE), TRUE), "evaluate_overlapping"),
     "one group": (lambda: tce.bootstrap(TABLES[:1], "purity", resample="groups"), "by=ids"),
     "several references": (lambda: tce.cluster_stability([TRUE, TRUE], [TRUE]), "labels_true[0]"),
     "compiled sparse": (lambda: tce.compile("ari")(TABLES.to_sparse()), "tables.to_dense()"),

@@ -106,13 +106,13 @@ def bootstrap(
     >>> bool(found.low < found.estimate < found.high)
     True
     """
+    check_tables(tables)
     options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size, resample)
     check_bools(macro=macro, keep_resamples=keep_resamples)
     if macro and resample != "groups":
         raise ValueError(f"macro: expected resample='groups' too, for the scores to average; got resample={resample!r}")
     generator = seeded(rng)
     check_progress(progress)
-    check_tables(tables)
     chosen = select(measures)
     if resample == "groups":
         [(scores, sums)] = scores_of_groups([tables], measures, macro)

@@ -88,6 +88,8 @@ def paired_groups(
         >>> found.difference.item(), found.p_value.item()  # the least of the 8 ways to swap three documents
         (0.25, 0.25)
     """
+    check_tables(tables_a, "tables_a")
+    check_tables(tables_b, "tables_b")
     options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
     check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_choice(test, "test", TESTS)
@@ -95,8 +97,6 @@ def paired_groups(
     check_progress(progress)
     generator = seeded(rng)
     select(measures)  # a mistake spares the tables
-    check_tables(tables_a, "tables_a")
-    check_tables(tables_b, "tables_b")
     shape = _check_groups(tables_a, tables_b)[:-1]
     scored = scores_of_groups((tables_a, tables_b), measures, macro, zero_division)
     a, b = (group_resampler(tables, x[1], shape) for tables, x in zip((tables_a, tables_b), scored, strict=True))

@@ -217,6 +217,7 @@ def permutation_test(
     >>> bool(found.p_value < 0.01)
     True
     """
+    check_tables(tables)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
     check_resamples(n_resamples, "n_resamples")
@@ -224,7 +225,6 @@ def permutation_test(
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
-    check_tables(tables)
     chosen = select(measures)
     check_integer(tables)
     kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)

@@ -144,7 +144,7 @@ def split_applicable(
 
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
     if measure.integer_only and not tables.is_integer:
-        return "needs integer counts, not weights or probabilities"
+        return "needs integer counts (integer weights work), not floats or probabilities"
     if isinstance(tables._cells, SpreadCells) and tables._cells.reduce is not None and _reads_cells(measure):
         return "is no formula of sums, maxima and sizes and needs all cells in one place (see all_reduce)"
     assigns = measure.on_host and measure.family in ("matching", "coreference", "tracking")
