@@ -71,7 +71,7 @@ def measures() -> str:
         "0/0 has the perfect value if the partitions are identical, else the value of no agreement, unless a measure "
         "says otherwise ([conventions](../conventions.md)).\n",
         "## Notation\n" + NOTATION,
-        "## All in one table\n\n*Corrected*: for chance; *counts*: needs whole counts, not weights or probabilities; "
+        "## All in one table\n\n*Corrected*: for chance; *counts*: needs whole counts (integer weights work); "
         "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + overview(both),
     ]
     for family, members in by_family.items():
@@ -113,7 +113,7 @@ def section(measure: Measure) -> str:
         f"* Options: {', '.join(f'`{key}={value!r}`' for key, value in options.items())}" if options else "",
         f"* Sides exchanged: `{measure.swapped}`" if measure.swapped not in (None, measure.name) else "",
         "* Corrected for chance" if measure.chance_corrected else "",
-        "* Needs whole counts, not weights or probabilities" if measure.integer_only else "",
+        "* Needs whole counts (integer weights work), not floats or probabilities" if measure.integer_only else "",
     ]
     return "\n".join(line for line in lines if line) + "\n"
 

@@ -67,7 +67,7 @@ def _describe(measure: Measure) -> str:
         "sides swapped": swapped.get(measure.swapped, measure.swapped or ""),
         "chance": "corrected: 0 on average over all permutations of one side" if measure.chance_corrected else "",
         "distance": "a metric on the partitions of the same items" if measure.metric else "",
-        "needs": "whole counts, not weights or probabilities" if measure.integer_only else "",
+        "needs": "whole counts (integer weights work), not floats or probabilities" if measure.integer_only else "",
         "options": ", ".join(f"{key}={value!r}" for key, value in options.items()),
         "in Python": f"torchclusteval.{call}, {measure.name!r})",
     }
