@@ -30,7 +30,7 @@ from torchclusteval.inference.resampling import (
 )
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
-from torchclusteval.labels.encoding import EncodedPair, argument_names, encode
+from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.options import LabelOptions, check_names
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
@@ -272,37 +272,27 @@ def _is_within(a: Tensor, b: Tensor, clusters: int) -> Tensor:
 
 
 def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOptions) -> _Pairs:
-    pairs = []
+    pairs, indexes = [], []
     for name, pred in (("labels_a", labels_a), ("labels_b", labels_b)):
         with argument_names(labels_pred=name):
             pairs.append(encode(labels_true, pred, LabelOptions.of(options)))
+        indexes += [(name, index) for index in pandas_indexes(pred)]
     a, b = pairs
-    _check_same_items(labels_a, labels_b, a, b)
+    check_indexes(indexes, a.n_items)
+    if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
+        raise ValueError("labels_b: expected the names of labels_a in their order; got another order")
     try:
         shape = np.broadcast_shapes(a.batch_shape, b.batch_shape)
     except ValueError:
         got = f"labels_a {tuple(a.batch_shape)}, labels_b {tuple(b.batch_shape)}"
         raise ValueError(f"labels_b: expected batch shapes that broadcast; got {got}") from None
-    codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
-    codes_true = a.true.codes.long() - a.true.offset
     sizes = (a.true.size, a.pred.size, b.pred.size)
-    keep = None
-    for pair in (a, b):
-        keep = pair.mask if keep is None else keep if pair.mask is None else keep & pair.mask
-    codes = [x.clamp(0, size - 1) for x, size in zip((codes_true, codes_a, codes_b), sizes, strict=True)]
+    keep = a.mask if b.mask is None else b.mask if a.mask is None else a.mask & b.mask
+    codes = [(x.codes.long() - x.offset).clamp(0, x.size - 1) for x in (a.true, a.pred, b.pred)]
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)  # narrowed where labels were expanded
     tables = [tables_of_codes(true, x, (sizes[0], size), mask=keep) for x, size in zip(both, sizes[1:], strict=True)]
     names = next((pair.names for pair in (a, b) if pair.names is not None and shape == (len(pair.names),)), None)
     return _Pairs(tables, sizes, codes, keep, names)
-
-
-def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPair) -> None:
-    """Raise where indexes or names say that A and B are not in the same order."""
-    given = [("labels_a", index) for index in pandas_indexes(labels_a)]
-    given += [("labels_b", index) for index in pandas_indexes(labels_b)]
-    check_indexes(given, a.n_items)
-    if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
-        raise ValueError("labels_b: expected the names of labels_a in their order; got another order")
 
 
 def is_cheaper(items: int, tables: int, cells: int) -> bool:
@@ -383,18 +373,12 @@ class _ThreeWayCells(CellResampler):
         return max(x.counts.shape[1] for x in (self, *self.sides))
 
     def score(self, drawn: Tensor, at: slice | Tensor, measures: Sequence[Measure]) -> Values:
-        a, b = (
-            side.score(_sum_cells(drawn, positions[at], side), at, measures)
-            for side, positions in zip(self.sides, self.positions, strict=True)
-        )
-        return differences(a, b)
-
-
-def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tensor:
-    """Counts of the two-way cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
-    sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
-    own = positions[:, : counts.shape[-1]]  # draws of one pair have no padding
-    return sums.scatter_add_(-1, own.expand(counts.shape), counts)
+        scores = []
+        for side, positions in zip(self.sides, self.positions, strict=True):
+            own = positions[at][:, : drawn.shape[-1]]  # draws of one pair have no padding
+            sums = drawn.new_zeros(*drawn.shape[:-1], side.counts.shape[-1])
+            scores.append(side.score(sums.scatter_add_(-1, own.expand(drawn.shape), drawn), at, measures))
+        return differences(*scores)
 
 
 def _item_resampler(pairs: _Pairs, cells: _ThreeWayCells) -> ItemResampler | None:
