@@ -192,7 +192,7 @@ def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: Mappi
     clusters = np.broadcast_to(as_array(pred.pred.group_labels, pred.pred.size), (count, pred.pred.size))
     series = getattr(labels_pred, "name", None)  # of a column of pandas or polars that stands alone
     names = pred.names or ([series] if isinstance(series, str) and series else range(count))
-    labels = Labelling([str(x) for x in names], codes, lambda number: _texts(clusters[number]), kept)
+    labels = Labelling([str(x) for x in names], codes, lambda number: [*map(str, clusters[number].tolist())], kept)
     if labels_true is None:
         if by is not None:
             raise ValueError("by: expected None without a truth; got groups of items")
@@ -225,8 +225,4 @@ def _codes(pair: EncodedPair) -> torch.Tensor:
 
 
 def _groups(pair: EncodedPair) -> tuple[str, ...]:
-    return tuple(_texts(as_array(pair.true.group_labels, pair.true.size)))
-
-
-def _texts(labels: np.ndarray) -> list[str]:
-    return [str(x) for x in labels.tolist()]
+    return tuple(map(str, as_array(pair.true.group_labels, pair.true.size).tolist()))
