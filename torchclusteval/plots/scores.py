@@ -66,10 +66,6 @@ def plot_scores(
         >>> axes.get_xlabel()
         'adjusted rand with 95 % intervals (higher is better)'
     """
-    return draw_series(_read_scores(scores, measure, names), ax)
-
-
-def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | None) -> Series:
     if not isinstance(scores, (Scores, ResultsByMeasure)):
         raise ValueError(f"scores: expected Scores or the result of bootstrap; got {type(scores).__name__}")
     known: Mapping[str, Measure] = scores.measures if isinstance(scores, Scores) else MEASURES
@@ -97,8 +93,8 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         raise ValueError(f"scores: expected one batch dimension; got shape {tuple(value.shape)}")
     listed = canvas.checked_names(names, scores.clusterings, value.numel())
     if isinstance(record, Difference):
-        return difference_series(name, "A", "B", listed, record, span)
-    return score_series(name, better, listed, value, low, high, span)
+        return draw_series(difference_series(name, "A", "B", listed, record, span), ax)
+    return draw_series(score_series(name, better, listed, value, low, high, span), ax)
 
 
 def permuted(test: Significance) -> Any:
