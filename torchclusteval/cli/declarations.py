@@ -1,6 +1,6 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import Command, draws, integer, option, probability
+from torchclusteval.cli.options import Command, Option, draws, integer, probability
 
 # Tests hold these equal to what the package and its documentation know.
 FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
@@ -10,76 +10,76 @@ CORRECTIONS = ("holm", "benjamini-hochberg")
 SCORE_PICTURES = ("scores", "chance", "table", "share", "flow")
 COMPARE_PICTURES = ("agreement", "flow", "transitions")
 
-FILE = option("files FILE", "a table of labels, as for score", nargs=1)
-TRUTH = option("--truth COLUMN", "the column that holds the truth")
-TABLES = option("files FILE", "tables of labels, as for score", nargs="+")
-DEVICE = option("--device", "where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
-OVERWRITE = option("--overwrite", "let --output replace a file", action="store_true")
+FILE = Option("files FILE", "a table of labels, as for score", nargs=1)
+TRUTH = Option("--truth COLUMN", "the column that holds the truth")
+TABLES = Option("files FILE", "tables of labels, as for score", nargs="+")
+DEVICE = Option("--device", "where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
+OVERWRITE = Option("--overwrite", "let --output replace a file", action="store_true")
 PRINTING = (
-    option("--format", "default: table, or that of --output", choices=("table", "markdown", "csv", "json")),
-    option(
+    Option("--format", "default: table, or that of --output", choices=("table", "markdown", "csv", "json")),
+    Option(
         "--output FILE",
         "write to a file instead of standard output; FILE.csv, FILE.json and FILE.md say the format too",
     ),
     OVERWRITE,
 )
-PLOT = option("--plot FILE.png", "draw a picture too (.png, .pdf, .svg; matplotlib); --dpi 300, --size 3.5x2.5 inches")
-MEASURES = option(
+PLOT = Option("--plot FILE.png", "draw a picture too (.png, .pdf, .svg; matplotlib); --dpi 300, --size 3.5x2.5 inches")
+MEASURES = Option(
     "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
 )
 _SEVERAL = {"action": "append", "default": []}
 CHOICE = (
-    option(
+    Option(
         "--columns LIST",
         "the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
         **_SEVERAL,
     ),
-    option("--exclude LIST", "the columns that are no clusterings, such as ids; written as for --columns", **_SEVERAL),
+    Option("--exclude LIST", "the columns that are no clusterings, such as ids; written as for --columns", **_SEVERAL),
 )
-SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
-TOP = option("--top K", "show the K best only (by --sort, ami_arithmetic or the first measure)", type=integer(1))
+SORT = Option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
+TOP = Option("--top K", "show the K best only (by --sort, ami_arithmetic or the first measure)", type=integer(1))
 RANKING = (MEASURES, SORT, TOP)
-BY = option("--by COLUMN", "score the items of each value of this column by themselves")
-IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
-NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
+BY = Option("--by COLUMN", "score the items of each value of this column by themselves")
+IGNORE = Option("--ignore LABEL", "leave out the items with this label in the truth")
+NOISE_LABEL = Option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
 NOISE = (
     NOISE_LABEL,
-    option(
+    Option(
         "--noise",
         "leave noise out, take it as one cluster, or each item as its own (default: ignore)",
         choices=NOISE_POLICIES,
         default="ignore",
     ),
 )
-MISSING = option(
+MISSING = Option(
     "--missing",
     "missing labels are an error, leave the item out, or are a group of their own (default: error)",
     choices=("error", "ignore", "label"),
     default="error",
 )
-HEADER = option(
+HEADER = Option(
     "--header",
     "whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
     choices=("yes", "no", "auto"),
     default="auto",
 )
 READING = (
-    option(
+    Option(
         "--na-values LIST",
         "spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
         "an empty cell always is one, a quoted spelling never",
     ),
-    option("--id COLUMN", "the column that names the rows (default: one without a name, or ids that all FILEs have)"),
+    Option("--id COLUMN", "the column that names the rows (default: one without a name, or ids that all FILEs have)"),
     HEADER,
 )
-JOIN = option(
+JOIN = Option(
     "--join",
     "how several FILEs go together: all name the same rows (default), rows that all of them name, or by position",
     choices=("names", "shared", "position"),
     default="names",
 )
 LABELS = (*NOISE, MISSING, *READING, JOIN)
-ON_DUPLICATE = option(
+ON_DUPLICATE = Option(
     "--on-duplicate",
     "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
     choices=("error", "first"),
@@ -89,12 +89,12 @@ UNIT = (
     "--resamples items or classes, besides a number, says what is drawn (default: items where there are fewer than 30 "
     "classes and that is not biased, else classes; with --by groups)"
 )
-LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
-SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
+LEVEL = Option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
+SEED = Option("--seed S", "of the resampling (default: 0)", type=integer(0))
 
 OF_TABLES = (  # of difference, without a meaning for coreference
     TRUTH,
-    option("--by COLUMN", "draw and exchange whole groups of items, those of each value of this column"),
+    Option("--by COLUMN", "draw and exchange whole groups of items, those of each value of this column"),
     *CHOICE,
     IGNORE,
     *LABELS,
@@ -104,15 +104,15 @@ COMMANDS = (
     Command(
         "score",
         "score clusterings in files against the truth",
-        option("files FILE", "tables of labels, joined by ids; without --truth the first is the truth", nargs="+"),
+        Option("files FILE", "tables of labels, joined by ids; without --truth the first is the truth", nargs="+"),
         TRUTH,
-        option(
+        Option(
             "--by COLUMN",
             "score the items of each value of this column (document, donor ...) by themselves; prints the "
             "mean over these groups (macro), the pooled value, where sums over the groups define one, and the "
             "score of all items together",
         ),
-        option(
+        Option(
             "--per",
             "add a row for each class, with the cluster that it is matched with one to one, and the means "
             "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of "
@@ -124,20 +124,20 @@ COMMANDS = (
         *RANKING,
         IGNORE,
         *LABELS,
-        option(
+        Option(
             "--confidence-level P",
             "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
             "of the groups, or with --resamples groups to macro and pooled",
             type=probability,
         ),
-        option(
+        Option(
             "--resamples R",
             f"add intervals of R resampled tables, and p-values: better than R permutations of the labels. {UNIT}",
             type=draws,
         ),
         SEED,
         PLOT,
-        option(
+        Option(
             "--picture",
             "what --plot draws: scores by the measure of --sort (default), also over those of permuted labels "
             "(chance), or of the best clustering the matched table with counts or shares, or the flow from "
@@ -187,17 +187,17 @@ Where items are left out, a coverage column says which share of them is scored.
     Command(
         "score-overlapping",
         "score clusterings whose items may have several groups",
-        option("files FILE", "the truth and then clusterings, which list groups of items", nargs="+"),
-        option(
+        Option("files FILE", "the truth and then clusterings, which list groups of items", nargs="+"),
+        Option(
             "--layout LIST",
             f"how FILEs list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), one for "
             "all files, or one for each joined by commas",
             default="auto",
         ),
         HEADER,
-        option("--measures LIST", "names joined by commas, or all (default: the usual ones)"),
+        Option("--measures LIST", "names joined by commas, or all (default: the usual ones)"),
         SORT,
-        option("--top K", "show the K best only (by --sort or extended_bcubed_f)", type=integer(1)),
+        Option("--top K", "show the K best only (by --sort or extended_bcubed_f)", type=integer(1)),
         PLOT,
         DEVICE,
         *PRINTING,
@@ -217,11 +217,11 @@ layouts:
     Command(
         "score-coreference",
         "score coreference of documents as the reference scorer does",
-        option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
-        option("--measures LIST", "names or a family joined by commas (default: those of the reference scorer)"),
-        option("--per", "add the rows of each document", choices=("document",)),
-        option("--confidence-level P", "add intervals of this level, of documents drawn again", type=probability),
-        option("--resamples R", "add intervals of R draws of the documents (default: 1000)", type=integer(1)),
+        Option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
+        Option("--measures LIST", "names or a family joined by commas (default: those of the reference scorer)"),
+        Option("--per", "add the rows of each document", choices=("document",)),
+        Option("--confidence-level P", "add intervals of this level, of documents drawn again", type=probability),
+        Option("--resamples R", "add intervals of R draws of the documents (default: 1000)", type=integer(1)),
         SEED,
         ON_DUPLICATE,
         *PRINTING,
@@ -238,18 +238,18 @@ Which response is better: difference key.conll response.conll other.conll.
     Command(
         "difference",
         "test clusterings against one of them on the same truth",
-        option("files FILE", "tables of labels, or the key and then responses of coreference (.conll)", nargs="+"),
-        option(
+        Option("files FILE", "tables of labels, or the key and then responses of coreference (.conll)", nargs="+"),
+        Option(
             "--against COLUMN",
             "the clustering that the others are compared with, on the same items, drawn again together; of "
             "coreference a response (default: the first)",
         ),
-        option("--macro", "compare means over the groups of --by, or over documents", action="store_true"),
-        option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
+        Option("--macro", "compare means over the groups of --by, or over documents", action="store_true"),
+        Option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
         *RANKING,
         *OF_TABLES,
         LEVEL,
-        option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", type=draws),
+        Option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", type=draws),
         SEED,
         DEVICE,
         *PRINTING,
@@ -271,17 +271,17 @@ few groups. A mention of coreference in two entities is kept in the first, with 
         "estimate",
         "estimate scores from the truth of a sample of classes",
         FILE,
-        option("--truth COLUMN", "the column with the classes of the sampled items; others have none", required=True),
-        option(
+        Option("--truth COLUMN", "the column with the classes of the sampled items; others have none", required=True),
+        Option(
             "--weights",
             "how the classes were sampled: uniform (all alike), size (as many times as likely as they have items, as "
             "through a random item), or a file of lines class,weight: one over the probability of each",
             required=True,
         ),
-        option("--against COLUMN", "the clustering that the others are compared with, on the same sample"),
-        option("--measures LIST", "of those below, joined by commas (default: all)"),
+        Option("--against COLUMN", "the clustering that the others are compared with, on the same sample"),
+        Option("--measures LIST", "of those below, joined by commas (default: all)"),
         *CHOICE,
-        option("--noise-label LABEL", "the label of items without a cluster, often -1; they stay in the sample"),
+        Option("--noise-label LABEL", "the label of items without a cluster, often -1; they stay in the sample"),
         *READING,
         DEVICE,
         *PRINTING,
@@ -303,7 +303,7 @@ classes and 95 % intervals from them (Student's t; too short below 30 classes). 
         "score clusterings in files against each other",
         TABLES,
         *CHOICE,
-        option(
+        Option(
             "--measure --measures NAME",
             "default: adjusted_rand, which is symmetric, corrected for chance and fast for all pairs",
             dest="measure",
@@ -311,7 +311,7 @@ classes and 95 % intervals from them (Student's t; too short below 30 classes). 
         ),
         *LABELS,
         PLOT,
-        option(
+        Option(
             "--picture",
             "what --plot draws: the matrix of --measure with its tree (default), or how items move from each "
             "clustering to the next, as bands or as a tree over rising resolutions",
@@ -337,17 +337,17 @@ is closer to a truth: difference.
         TABLES,
         TRUTH,
         BY,
-        option("--output FILE.html", "the page", dest="page", required=True),
+        Option("--output FILE.html", "the page", dest="page", required=True),
         OVERWRITE,
-        option("--title TEXT", "of the page"),
+        Option("--title TEXT", "of the page"),
         *CHOICE,
         MEASURES,
-        option(
+        Option(
             "--sort MEASURE",
             "the measure that ranks (default: ami_arithmetic, or the first; without --truth adjusted_rand, as compare)",
         ),
         LEVEL,
-        option("--resamples R", f"resampled tables (default: 1000). {UNIT}", type=draws),
+        Option("--resamples R", f"resampled tables (default: 1000). {UNIT}", type=draws),
         SEED,
         IGNORE,
         *LABELS,
@@ -371,20 +371,20 @@ are compared with each other.
         "relabel",
         "rename clusters as the classes that they match",
         FILE,
-        option("--truth COLUMN", "the column that holds the truth", required=True),
-        option("--output FILE", "FILE.csv or FILE.parquet", dest="label_file", required=True),
+        Option("--truth COLUMN", "the column that holds the truth", required=True),
+        Option("--output FILE", "FILE.csv or FILE.parquet", dest="label_file", required=True),
         OVERWRITE,
-        option(
+        Option(
             "--unmatched",
             "clusters without a class get new labels, or keep theirs if no class has them (default: new)",
             choices=("new", "keep"),
             default="new",
         ),
-        option("--fill LABEL", "one label for all clusters without a class in place of new ones"),
+        Option("--fill LABEL", "one label for all clusters without a class in place of new ones"),
         *CHOICE,
         IGNORE,
         NOISE_LABEL,
-        option(
+        Option(
             "--noise",
             "noise keeps its label, or is matched as a cluster (default: ignore)",
             choices=("ignore", "cluster"),
@@ -407,9 +407,9 @@ or 'new 1', 'new 2' ...), those of items whose class is left out among them.
         "cluster-stability",
         "say which clusters of one clustering come back in others",
         FILE,
-        option("--reference COLUMN", "the column whose clusters are examined", required=True),
+        Option("--reference COLUMN", "the column whose clusters are examined", required=True),
         *CHOICE,
-        option("--noise-label LABEL", "the label of noise, often -1: a cluster that is compared with noise alone"),
+        Option("--noise-label LABEL", "the label of noise, often -1: a cluster that is compared with noise alone"),
         *READING,
         PLOT,
         *PRINTING,
@@ -434,8 +434,8 @@ each cluster of the reference:
         "find the clustering that several agree on",
         FILE,
         *CHOICE,
-        option("--start COLUMN", "the first centre, whose labels are used (default: the first column)"),
-        option("--output FILE", "write labels to FILE.csv or FILE.parquet", dest="label_file"),
+        Option("--start COLUMN", "the first centre, whose labels are used (default: the first column)"),
+        Option("--output FILE", "write labels to FILE.csv or FILE.parquet", dest="label_file"),
         OVERWRITE,
         *NOISE,
         *READING,
@@ -453,7 +453,7 @@ of the clusterings that agree; an item that no clustering has gets neither.
     Command(
         "measures",
         "list the measures, or explain one",
-        option(
+        Option(
             "name NAME",
             "a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
             nargs="?",
@@ -463,13 +463,13 @@ of the clusterings that agree; an item that no clustering has gets neither.
     Command(
         "study",
         "repeat an experiment of a source paper",
-        option("name NAME", "the experiment; list names them"),
-        option("--preset NAME", "a reading, where the paper leaves several open; a wrong name lists them"),
-        option("--iterations N", "random data sets for each configuration", type=integer(1)),
-        option("--seed", "of the random numbers (default: 0)", type=int),
+        Option("name NAME", "the experiment; list names them"),
+        Option("--preset NAME", "a reading, where the paper leaves several open; a wrong name lists them"),
+        Option("--iterations N", "random data sets for each configuration", type=integer(1)),
+        Option("--seed", "of the random numbers (default: 0)", type=int),
         DEVICE,
-        option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
-        option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
-        option("--plot FILE", "draw the figures (.png, .pdf, .svg); --dpi and --size as for score"),
+        Option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
+        Option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
+        Option("--plot FILE", "draw the figures (.png, .pdf, .svg); --dpi and --size as for score"),
     ),
 )

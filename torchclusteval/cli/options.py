@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -33,12 +32,14 @@ _ELSEWHERE = {
 }
 
 
-@dataclass(frozen=True)
 class Option:
-    """The arguments of ``ArgumentParser.add_argument``."""
+    """An option as its help shows it: flags, then the name of the value if it has one; settings are argparse's."""
 
-    flags: tuple[str, ...]
-    settings: dict[str, Any]
+    def __init__(self, usage: str, text: str, **settings: Any) -> None:
+        *flags, last = usage.split()
+        if flags:
+            settings["metavar"] = last
+        self.flags, self.settings = flags or [last], {"help": text, **settings}
 
 
 class Command:
@@ -54,14 +55,6 @@ class Command:
         """The text to print, by the function ``run`` of the file of this name in ``commands``."""
         text: str = import_module(f"torchclusteval.cli.commands.{self.name.replace('-', '_')}").run(arguments)
         return text
-
-
-def option(usage: str, text: str, **settings: Any) -> Option:
-    """An option as its help shows it: flags, then the name of the value if it has one."""
-    *flags, last = usage.split()
-    if flags:
-        settings["metavar"] = last
-    return Option(tuple(flags or [last]), {"help": text, **settings})
 
 
 def refuse(arguments: argparse.Namespace, options: Iterable[Option], expected: str) -> None:
