@@ -101,17 +101,15 @@ def cluster_stability(
         [0.7083, 0.7083, 1.0]
     """
     options: LabelKeywords = {"missing": "ignore", "item_dims": 1, "device": device}
-    checked: LabelKeywords = {**options}
-    if noise_label is not None:
-        checked |= {"noise_label": noise_label, "noise": "cluster"}  # it stays among the classes, and is checked
-    with argument_names(labels_pred="labels_true"):
-        whole = ContingencyTables.from_labels(labels_true, labels_true, **checked)
+    noise: LabelKeywords = {} if noise_label is None else {"noise_label": noise_label, "noise": "cluster"}
+    with argument_names(labels_pred="labels_true"):  # noise stays among the classes, and is checked
+        whole = ContingencyTables.from_labels(labels_true, labels_true, **(options | noise))
     if whole.batch_shape:
         got = f"{(*whole.batch_shape, int(whole.n_items.max()))} (pass several one by one: labels_true[0] ...)"
         raise ValueError(f"labels_true: expected one clustering (N,); got shape {got}")
     if not int(whole.n_items):
         raise ValueError("labels_true: expected at least one item with a label; got none")
-    tables = ContingencyTables.from_labels(labels_true, labels_pred, **{**options, "mask": mask})
+    tables = ContingencyTables.from_labels(labels_true, labels_pred, **(options | {"mask": mask}))
     place_of = {label: place for place, label in enumerate(as_objects(whole.classes, 0).tolist())}
     places = torch.tensor([place_of[label] for label in as_objects(tables.classes, 0).tolist()], device=tables.device)
 

@@ -8,7 +8,6 @@ up to rounding.
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -31,10 +30,11 @@ def hypergeometric(
     least = (sample - bad).clamp_(min=0)
     spread = torch.minimum(good, sample).sub_(least).flatten()
     value = least.flatten()
+    urns = torch.stack([good, bad - sample, sample]).flatten(1)
     for low, high in pairwise(_SPREADS):
         inside = spread > low if math.isinf(high) else (spread > low).logical_and_(spread <= high)
         for place in inside.nonzero().squeeze(-1).split(_BLOCK_DRAWS):
-            urn = _Urn(*(x.flatten().index_select(0, place) for x in (good, bad - sample, sample)))
+            urn = urns.index_select(1, place)
             if math.isinf(high):
                 drawn = _by_rejection(urn, generator, logs)
             else:
@@ -43,17 +43,9 @@ def hypergeometric(
     return value.view(least.shape)
 
 
-class _Urn(NamedTuple):
-    """Urns to draw from, ``(n,)`` float64 each."""
-
-    good: Tensor
-    rest: Tensor  # bad items less the sample
-    sample: Tensor
-
-
-def _by_inversion(urn: _Urn, spread: int, generator: torch.Generator) -> Tensor:
+def _by_inversion(urn: Tensor, spread: int, generator: torch.Generator) -> Tensor:
     """Draws from urns of at most ``spread + 1`` possible values, by their cumulative probabilities."""
-    good, rest, sample = urn
+    good, rest, sample = urn  # rest: bad items less the sample
     least = (-rest).clamp_(min=0)
     u = torch.rand(len(least), dtype=least.dtype, device=least.device, generator=generator)
     k = torch.arange(spread, dtype=least.dtype, device=least.device).unsqueeze(-1) + least
@@ -64,7 +56,7 @@ def _by_inversion(urn: _Urn, spread: int, generator: torch.Generator) -> Tensor:
     return least + (u >= 1 / total[-1]) + (u * total[-1] >= total[:-1]).sum(0)
 
 
-def _by_rejection(urn: _Urn, generator: torch.Generator, logs: "LogFactorials") -> Tensor:
+def _by_rejection(urn: Tensor, generator: torch.Generator, logs: "LogFactorials") -> Tensor:
     """Draws from urns with more than one possible value."""
     good, rest, sample = urn
     bad = rest + sample

@@ -97,7 +97,17 @@ def _others(tables: ContingencyTables, against: Any, weights: Any) -> "dict[str,
 
 def _estimates(tables: ContingencyTables, weights: Any) -> "dict[str, _Estimated]":
     sizes = whole_class_sizes(tables)
-    sample = _Sample(_weights(weights, tables).masked_fill(sizes == 0, 0.0), (sizes > 0).sum(-1))
+    chosen, size = _weights(weights, tables).masked_fill(sizes == 0, 0.0), (sizes > 0).sum(-1)
+
+    def ratio(numerators: Tensor, denominators: Tensor) -> _Estimated:
+        """The ratio of weighted means over classes with its bias corrected."""
+        above, below = chosen * numerators, chosen * denominators
+        mean = sum_reproducible(below) / size
+        found = sum_reproducible(above) / size / mean
+        residuals = (above - found[..., None] * below) / mean[..., None]
+        bias = sum_reproducible(below * residuals) / size / ((size - 1).clamp(min=1) * mean)
+        return _Estimated(found + bias, residuals, size)
+
     joined = tables.sum_by_class(lambda cell: cell.n * (cell.n - 1)) / 2
     wanted, given = sizes * (sizes - 1) / 2, tables.sum_by_class(lambda cell: cell.n * (whole_c(cell, tables) - 1)) / 2
     per_item = one_if_zero(sizes)
@@ -105,17 +115,17 @@ def _estimates(tables: ContingencyTables, weights: Any) -> "dict[str, _Estimated
     recall = tables.sum_by_class(lambda cell: cell.squares) / per_item**2
     exact, ones = tables.sum_by_class(lambda cell: is_exact(cell, tables)), torch.ones_like(sizes)
     of_cluster = (pred_items(tables) / n_pred(tables))[..., None]  # mean size
-    bcubed = sample.ratio(precision, ones), sample.ratio(recall, ones)
+    bcubed = ratio(precision, ones), ratio(recall, ones)
     return {
-        "pair_precision": sample.ratio(joined, given),
-        "pair_recall": sample.ratio(joined, wanted),
-        "pair_f": sample.ratio(joined, (wanted + given) / 2),
+        "pair_precision": ratio(joined, given),
+        "pair_recall": ratio(joined, wanted),
+        "pair_f": ratio(joined, (wanted + given) / 2),
         "bcubed_precision": bcubed[0],
         "bcubed_recall": bcubed[1],
         "bcubed_f": _harmonic_mean(*bcubed),
-        "exact_cluster_precision": sample.ratio(exact * of_cluster, sizes),
-        "exact_cluster_recall": sample.ratio(exact, ones),
-        "exact_cluster_f": sample.ratio(2 * exact * of_cluster, of_cluster + sizes),
+        "exact_cluster_precision": ratio(exact * of_cluster, sizes),
+        "exact_cluster_recall": ratio(exact, ones),
+        "exact_cluster_f": ratio(2 * exact * of_cluster, of_cluster + sizes),
     }
 
 
@@ -131,26 +141,6 @@ class _Estimated:
         residuals = self.residuals
         error = torch.sqrt(sum_reproducible(residuals * residuals) / (self.size * (self.size - 1)))
         return error.masked_fill(self.size < 2, torch.nan)
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """Weights of the sampled classes."""
-
-    weights: Tensor  # (*batch, R), 0 for rows without items
-    size: Tensor  # (*batch,) number of classes
-
-    def _mean(self, x: Tensor) -> Tensor:
-        return sum_reproducible(x) / self.size
-
-    def ratio(self, numerators: Tensor, denominators: Tensor) -> _Estimated:
-        """The ratio of weighted means over classes with its bias corrected."""
-        above, below = self.weights * numerators, self.weights * denominators
-        mean = self._mean(below)
-        ratio = self._mean(above) / mean
-        residuals = (above - ratio[..., None] * below) / mean[..., None]
-        bias = self._mean(below * residuals) / ((self.size - 1).clamp(min=1) * mean)
-        return _Estimated(ratio + bias, residuals, self.size)
 
 
 def _harmonic_mean(precision: _Estimated, recall: _Estimated) -> _Estimated:
