@@ -5,18 +5,14 @@ classes drawn without replacement are rows. One set of resamples serves all meas
 as documents, whole groups can be drawn.
 """
 
+import numpy as np
+
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, Source
 from torchclusteval.inference.group_resampling import group_resampler, scores_of_groups
-from torchclusteval.inference.resampling import (
-    Progress,
-    check_progress,
-    descriptions_of_tables,
-    names_of_tables,
-    values_of,
-)
+from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
@@ -132,7 +128,7 @@ def bootstrap(
             generator,
             progress,
             places,
-            names=lambda: descriptions_of_tables(tables),
+            names=lambda: _descriptions(tables),
         ).draw(drawn, chosen)
         skipped = {**skipped, **found.left_out}
     records, units = {}, bool(found.mixed())
@@ -151,3 +147,13 @@ def bootstrap(
     shape = next(iter(estimates.values())).shape if estimates else tables.batch_shape
     notes = (*found.notes, *intervals.note_few_for_level(settings))
     return ResultsByMeasure(records, settings, shape, skipped, clusterings, notes)
+
+
+def _descriptions(tables: ContingencyTables) -> list[str]:
+    """What notes call each table of a batch."""
+    shape, names = tables.batch_shape, names_of_tables(tables)
+    if names is not None:
+        return [repr(name) for name in names]
+    if len(shape) == 2 and tables.names is not None and tables.groups is not None:
+        return [f"{name!r} in {group!r}" for name in tables.names for group in tables.groups.tolist()]
+    return [f"table {place[0] if len(place) == 1 else place}" for place in np.ndindex(shape)]

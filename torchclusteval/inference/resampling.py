@@ -8,7 +8,6 @@ time.
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -123,16 +122,6 @@ def names_of_tables(tables: ContingencyTables) -> tuple[Hashable, ...] | None:
     if len(tables.batch_shape) != 1:
         return None
     return tables.names if tables.groups is None else tuple(tables.groups.tolist())
-
-
-def descriptions_of_tables(tables: ContingencyTables) -> list[str]:
-    """What notes call each table of a batch."""
-    shape, names = tables.batch_shape, names_of_tables(tables)
-    if names is not None:
-        return [repr(name) for name in names]
-    if len(shape) == 2 and tables.names is not None and tables.groups is not None:
-        return [f"{name!r} in {group!r}" for name in tables.names for group in tables.groups.tolist()]
-    return [f"table {place[0] if len(place) == 1 else place}" for place in np.ndindex(shape)]
 
 
 def tables_of_codes(true: Tensor, pred: Tensor, shape: Sequence[int], **options: Any) -> ContingencyTables:
