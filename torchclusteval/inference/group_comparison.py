@@ -29,7 +29,6 @@ from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.tables import ContingencyTables, check_tables
 
-TESTS = ("permutation", "bootstrap")
 _SWAPS_AT_A_TIME = 1 << 12
 
 
@@ -92,7 +91,7 @@ def paired_groups(
     check_tables(tables_b, "tables_b")
     options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
     check_choice(correction, "correction", (*intervals.CORRECTIONS, None))
-    check_choice(test, "test", TESTS)
+    check_choice(test, "test", ("permutation", "bootstrap"))
     check_bools(macro=macro, keep_resamples=keep_resamples)
     check_progress(progress)
     generator = seeded(rng)
@@ -114,7 +113,10 @@ def paired_groups(
         swapper = _Swapper(a.sums, n_tables, groups, a.device, b)
         swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
     first, places, same = _repeats(tables_a, tables_b, shape)
-    compared, filled = first[~same[first]], _filled_groups(pair)
+    every = torch.zeros(n_tables, groups, dtype=torch.bool, device=pair.device)
+    has_items = torch.broadcast_tensors(every, *(x.items > 0 for side in (a, b) for x in side.sums))
+    filled = torch.stack(has_items).any(0).sum(-1)  # groups of each pair: exchanging the others changes nothing
+    compared = first[~same[first]]
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
     finest, sides = torch.zeros_like(filled, dtype=torch.float64), 2
     if test == "permutation":
@@ -155,13 +157,6 @@ def paired_groups(
     notes += intervals.note_few_draws(p_values, n_resamples, sides, least_p) + intervals.note_few_for_level(settings)
     notes += intervals.note_same(same & (filled > 0), names, "the same tables")
     return ResultsByMeasure(records, settings, shape, scored[0][0].skipped, names, (*notes,))
-
-
-def _filled_groups(pair: "_Pair") -> Tensor:
-    """Groups with items on some side of each pair, ``(B,)``: exchanging the others changes nothing."""
-    every = torch.zeros(pair.n_tables, pair.n_elements, dtype=torch.bool, device=pair.device)
-    filled = torch.broadcast_tensors(every, *(x.items > 0 for x in (*pair.sums, *pair.other.sums)))
-    return torch.stack(filled).any(0).sum(-1)
 
 
 def _repeats(a: ContingencyTables, b: ContingencyTables, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor]:
