@@ -84,7 +84,9 @@ def null_resampler(tables: ContingencyTables) -> NullResampler:
     items = int(tables.n_items.max()) if size else 0
     if cells <= max(ALWAYS_DENSE_CELLS, items):
         order = ((rows > 0).sum(-1) * (columns.shape[-1] + 1) + (columns > 0).sum(-1)).argsort(stable=True)
-        cheap = _permuting_is_cheaper(items, size, cells) and bool((rows == rows[0]).all())
+        together = max(1, min(size, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * cells)))  # tables of a draw
+        permuting = items * (_PERMUTE_ITEM_NS / together + _COUNT_ITEM_NS)
+        cheap = 0 < items <= _MAX_ITEMS and permuting <= _DRAW_CELL_NS * cells and bool((rows == rows[0]).all())
         kind = SharedPermuter if cheap else MarginResampler
         return kind(order, n_elements=cells, class_sizes=rows[order], cluster_sizes=columns[order])
     batch, row, column, count = tables.cells()
@@ -96,12 +98,6 @@ def null_resampler(tables: ContingencyTables) -> NullResampler:
         bounds=torch.searchsorted(batch, torch.arange(size + 1, device=tables.device)).tolist(),
         n_items=tables.n_items.reshape(size).tolist(),
     )
-
-
-def _permuting_is_cheaper(items: int, tables: int, cells: int) -> bool:
-    """Whether to permute the items once for all tables of a draw, rather than draw the cells of all tables."""
-    together = max(1, min(tables, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * cells)))
-    return 0 < items <= _MAX_ITEMS and items * (_PERMUTE_ITEM_NS / together + _COUNT_ITEM_NS) <= _DRAW_CELL_NS * cells
 
 
 def _max_groups(sizes: Tensor) -> int:
@@ -227,12 +223,15 @@ def permutation_test(
     check_progress(progress)
     chosen = select(measures)
     check_integer(tables)
-    kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)
+    sides = 2 if alternative == "two-sided" else 1
+    if sides == 1 and (wrong := next((m.name for m, named in chosen.items() if named and m.better is None), None)):
+        raise ValueError(f"alternative: expected 'two-sided' for {wrong}, which has no direction")
+    directed = {measure: named for measure, named in chosen.items() if sides == 2 or measure.better is not None}
+    kept, skipped = split_applicable(tables, directed, common_only=True)
     skipped |= {m.name: "has no direction" for m in chosen if m.better is None and m not in kept}
     observed = values_of(tables, kept)
     first, places = distinct(of_tables(tables))
     corrected: dict[str, Any] = {}
-    sides = 2 if alternative == "two-sided" else 1
     if correction is not None:
         own = [value.reshape(-1)[first] for value in observed.values()]
         least = intervals.smallest_p_adjusted(own, n_resamples, correction, _LEVEL, sides=sides)
@@ -246,8 +245,7 @@ def permutation_test(
         null = values[measure.name].index_select(1, in_order).reshape(n_resamples, *tables.batch_shape)
         mean, std = null.mean(0), sample_std(null)
         tolerance = intervals.rounding_tolerance(value) + 1e-9 * std.nan_to_num(0.0)
-        is_constant = std <= tolerance
-        if alternative == "two-sided":
+        if sides == 2:
             p_value = intervals.two_sided(null, value, tolerance)
         else:
             upper = (alternative == "better") == (measure.better == "higher")
@@ -258,7 +256,7 @@ def permutation_test(
             observed=value,
             null_mean=mean,
             null_sd=std,
-            z=((value - mean) / std).masked_fill(is_constant, torch.nan),
+            z=((value - mean) / std).masked_fill(std <= tolerance, torch.nan),
             p_value=p_value,
             expected=expected,
             adjusted=adjusted(value, expected, measure.perfect, tables),
@@ -269,13 +267,3 @@ def permutation_test(
     notes = (*intervals.note_few_draws([x.p_value for x in records.values()], n_resamples, sides),)
     names = names_of_tables(tables)
     return ResultsByMeasure(records, settings | corrected, tables.batch_shape, skipped, names, notes)
-
-
-def _with_direction(chosen: dict[Measure, bool], alternative: str) -> dict[Measure, bool]:
-    """The chosen measures; for one-sided tests without the members of a set that have no direction."""
-    if alternative == "two-sided":
-        return chosen
-    for measure, named in chosen.items():
-        if measure.better is None and named:
-            raise ValueError(f"alternative: expected 'two-sided' for {measure.name}, which has no direction")
-    return {measure: named for measure, named in chosen.items() if measure.better is not None}
