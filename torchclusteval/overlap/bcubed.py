@@ -10,7 +10,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.measures.one_sided import harmonic_mean
-from torchclusteval.overlap.comparison import Comparison, compare, measure, use_partition_measure
+from torchclusteval.overlap.comparison import Comparison, compare, measure
 from torchclusteval.overlap.intersections import pair_statistics
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, ranges
@@ -40,9 +40,8 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     Degenerate: 1 where no item has a cluster; 0 for an item without a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
-    comparison = compare(true, pred, chunk_size)
-    return use_partition_measure(
-        comparison, measures.bcubed_precision, lambda: comparison.mean_over_items(pair_statistics(comparison).precision)
+    return compare(true, pred, chunk_size).values_of(
+        lambda x: x.mean_over_items(pair_statistics(x).precision), on_partitions=measures.bcubed_precision
     )
 
 
@@ -58,9 +57,8 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     Degenerate: 1 where no item has a class; 0 for an item without a cluster; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
-    comparison = compare(true, pred, chunk_size)
-    return use_partition_measure(
-        comparison, measures.bcubed_recall, lambda: comparison.mean_over_items(pair_statistics(comparison).recall)
+    return compare(true, pred, chunk_size).values_of(
+        lambda x: x.mean_over_items(pair_statistics(x).recall), on_partitions=measures.bcubed_recall
     )
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from torchclusteval import measures
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, TO_ONE
-from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, measure, use_partition_measure
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, measure
 from torchclusteval.overlap.intersections import (
     GroupIntersections,
     IntersectionRuns,
@@ -29,8 +29,7 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Range: 0 to 1, higher is better; equals ``rand`` on partitions.
     Degenerate: 1 for one item, which has no pairs; nan without items.
     """
-    comparison = compare(true, pred, chunk_size)
-    return use_partition_measure(comparison, measures.rand, lambda: _observed(comparison))
+    return compare(true, pred, chunk_size).values_of(_observed, on_partitions=measures.rand)
 
 
 @measure("collins1988", symmetric=True, range=SIGNED, chance_corrected=True, example="0.4000")
@@ -46,8 +45,7 @@ def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None 
     Degenerate: 1 where all pairs share the same number of groups on both sides (0/0); nan without items.
     Precision: integer counts of pairs, and no difference of large sums (see the code).
     """
-    comparison = compare(true, pred, chunk_size)
-    return use_partition_measure(comparison, measures.adjusted_rand, lambda: _adjusted(comparison))
+    return compare(true, pred, chunk_size).values_of(_adjusted, on_partitions=measures.adjusted_rand)
 
 
 def _observed(comparison: Comparison) -> Tensor:
@@ -84,8 +82,7 @@ def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None 
         other measures. The agreement follows the soft omega index of Lutov, Khayati and Cudre-Mauroux (2019), the
         correction for chance Collins and Dent (1988). Checks of the values use this definition alone.
     """
-    comparison = compare(true, pred, chunk_size)
-    return use_partition_measure(comparison, measures.adjusted_rand, lambda: _fuzzy_adjusted(comparison))
+    return compare(true, pred, chunk_size).values_of(_fuzzy_adjusted, on_partitions=measures.adjusted_rand)
 
 
 def _fuzzy_adjusted(comparison: Comparison) -> Tensor:

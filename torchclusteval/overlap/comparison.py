@@ -106,10 +106,9 @@ class Comparison:
         true_codes = true_codes.view(self.true.n_members, self.n_items)[self.broadcast_members(self.true)].flatten()
         pred_codes = pred_codes.view(self.pred.n_members, self.n_items)[self.broadcast_members(self.pred)].flatten()
         # the side of the full batch shape comes first in the key, so that patterns ascend by batch member
-        if self.pred.batch_shape == self.batch_shape:
-            pattern_of_item, count = dense_ranks(pred_codes * n_true + true_codes, n_pred * n_true)
-        else:
-            pattern_of_item, count = dense_ranks(true_codes * n_pred + pred_codes, n_pred * n_true)
+        pred_first = self.pred.batch_shape == self.batch_shape
+        keys = pred_codes * n_true + true_codes if pred_first else true_codes * n_pred + pred_codes
+        pattern_of_item, count = dense_ranks(keys, n_pred * n_true)
         first = first_positions(pattern_of_item, count)
         member = first // max(self.n_items, 1)
         item_counts = torch.bincount(pattern_of_item, minlength=count)
@@ -123,6 +122,18 @@ class Comparison:
         cells = self.both_partitions[patterns.member].nonzero().squeeze(-1)
         true, pred = (side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred))
         return cells, patterns.item_counts[cells].double(), (true, pred)
+
+    def values_of(
+        self, overlapping: Callable[["Comparison"], Tensor], on_partitions: Callable[[ContingencyTables], Tensor]
+    ) -> Tensor:
+        """Values of a measure of tables, to the bit, where both sides are partitions; else of the overlapping one."""
+        chosen = self.both_partitions.nonzero().squeeze(-1)
+        if chosen.shape[0] == self.n_members:
+            return on_partitions(self.tables).view(self.batch_shape)
+        values = overlapping(self).flatten()
+        if chosen.shape[0]:
+            values = values.index_copy(0, chosen, on_partitions(self.tables))
+        return values.view(self.batch_shape)
 
     def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
         return add_at(member, values, self.n_members).view(self.batch_shape)
@@ -234,18 +245,3 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     true.compared.clear()
     true.compared[pred] = comparison
     return comparison
-
-
-def use_partition_measure(
-    comparison: Comparison,
-    partition_measure: Callable[[ContingencyTables], Tensor],
-    overlapping_measure: Callable[[], Tensor],
-) -> Tensor:
-    """Values of ``partition_measure``, to the bit, where both sides are partitions; else of the overlapping measure."""
-    partitions = comparison.both_partitions
-    chosen = partitions.nonzero().squeeze(-1)
-    all_partitions = chosen.shape[0] == comparison.n_members
-    values = torch.zeros_like(partitions, dtype=torch.float64) if all_partitions else overlapping_measure().flatten()
-    if chosen.shape[0]:
-        values = values.index_copy(0, chosen, partition_measure(comparison.tables))
-    return values.view(comparison.batch_shape)

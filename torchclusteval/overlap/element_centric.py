@@ -27,14 +27,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.labels.shapes import in_order_of
-from torchclusteval.overlap.comparison import (
-    Comparison,
-    GroupIncidence,
-    Patterns,
-    compare,
-    measure,
-    use_partition_measure,
-)
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, measure
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, starts_of
 
@@ -88,9 +81,7 @@ def overlap_element_centric(
     """
     comparison = compare(true, pred, chunk_size)
     walk, similarity = _walk(comparison, alpha, true_weights, pred_weights), measures.element_centric_similarity
-    return use_partition_measure(
-        comparison, similarity, lambda: comparison.mean_over_items(_pattern_values(comparison, walk))
-    )
+    return comparison.values_of(lambda x: x.mean_over_items(_pattern_values(x, walk)), on_partitions=similarity)
 
 
 @on_one_thread
