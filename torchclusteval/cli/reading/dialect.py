@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.labels.spelled import SPELLINGS, is_number
@@ -49,9 +50,7 @@ def find_dialect(head: str, path: str, header: str, complete: bool) -> Dialect:
     ``header``: ``"yes"``, ``"no"``, or ``"auto"``, which is yes unless the first row holds only numbers.
     """
     lines = _LINE.findall(head)
-    skipped = 0
-    while skipped < len(lines) and not lines[skipped].strip():
-        skipped += 1
+    skipped = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     marked = re.fullmatch(r'"?sep=(.)"?', lines[skipped].strip("\r\n")) if skipped < len(lines) else None
     skipped += marked is not None
     kept = lines[skipped:] if complete or len(lines) < skipped + 3 else lines[skipped:-1]
@@ -92,11 +91,7 @@ def _last_cell(names: list[str], below: list[list[str]], has_header: bool) -> tu
 
 
 def _head_rows(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str]]]:
-    rows: list[tuple[int, list[str]]] = []
-    for line, row in rows_of(lines, delimiter):
-        rows.append((line, row))
-        if len(rows) > _MAX_ROWS:
-            break
+    rows = [*islice(rows_of(lines, delimiter), _MAX_ROWS + 1)]
     while len(rows) > 1 and not any(cell.strip() for cell in rows[-1][1]):
         del rows[-1]
     return rows
