@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from torchclusteval.cli import main
 from torchclusteval.cli.reading import arrow_table, csv_table, sources
 
 TABLE = {"class": [0, 1] * 300_000, "run": [0, 1, 1] * 200_000}
@@ -24,15 +23,8 @@ def write(path: Path) -> str:
     return str(path)
 
 
-def problem(path: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["score", path, "--truth", "class", "--measures", "ari"]) == 2
-    return capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["runs.csv", "runs.parquet"])
-def test_a_file_that_changes_is_called_so(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_changes_is_called_so(name: str, error: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """It is cut short after the first block, which other readers would take for a bad line."""
     path = write(tmp_path / name)
     kind = arrow_table.ArrowTable if name.endswith("parquet") else csv_table.CsvTable
@@ -45,13 +37,11 @@ def test_a_file_that_changes_is_called_so(
             yield batch
 
     monkeypatch.setattr(kind, "_batches", cut)
-    assert "it changed while it was read" in problem(path, capsys)
+    assert "it changed while it was read" in error("score", path, "--truth", "class")
 
 
 @pytest.mark.parametrize("name", ["runs.csv", "runs.parquet"])
-def test_out_of_memory_is_called_so(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_out_of_memory_is_called_so(name: str, error: Any, tmp_path: Path, monkeypatch: Any) -> None:
     def fail(*_: Any) -> Iterator[Any]:
         for _attempt in range(2):
             raise pa.ArrowMemoryError("malloc of size 64 failed")
@@ -59,10 +49,10 @@ def test_out_of_memory_is_called_so(
 
     monkeypatch.setattr(csv_table.CsvTable, "_batches", fail)
     monkeypatch.setattr(arrow_table.ArrowTable, "_batches", fail)
-    assert "out of memory" in problem(write(tmp_path / name), capsys)
+    assert "out of memory" in error("score", write(tmp_path / name), "--truth", "class")
 
 
-def test_an_open_quote_is_found_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_quote_is_found_in_one_pass(error: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """Each block once: a quoted cell that goes on is not read again from its start."""
     seen: list[int] = []
     end_of_rows = sources._end_of_rows
@@ -74,12 +64,11 @@ def test_an_open_quote_is_found_in_one_pass(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sources, "_end_of_rows", noted)
     path = tmp_path / "runs.csv"
     path.write_text("class,run\n" + "0,1\n" * 200_000 + '0,"1\n' + "0,1\n" * 2_000_000)
-    assert main(["score", str(path), "--truth", "class"]) == 2
+    error("score", str(path), "--truth", "class")
     assert sum(seen) < 3 * csv_table._BLOCK_BYTES
 
 
-def test_a_folder_is_no_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_no_output(error: Any, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("class,run\n0,1\n1,0\n")
-    assert main(["score", str(path), "--truth", "class", "--output", str(tmp_path)]) == 2
-    assert "a folder" in capsys.readouterr().err
+    assert "a folder" in error("score", str(path), "--truth", "class", "--output", str(tmp_path))

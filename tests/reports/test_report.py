@@ -15,7 +15,6 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from torchclusteval.cli import main
 from torchclusteval.inference.intervals import two_sided
 from torchclusteval.reports import Report
 from torchclusteval.reports.tested import ends, holm
@@ -572,20 +571,16 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_command_writes_the_page(
-    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_page(file: str, tmp_path: Path, run: Any, error: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("torchclusteval.common.progress._SECONDS_OF_A_LINE", 0)
     target = str(tmp_path / "report.html")
     command = ["report", file, "--truth", "kind", "--exclude", "donor", "--output", target, "--resamples", "100"]
-    assert main(command) == 2
-    assert "--missing ignore" in capsys.readouterr().err
-    assert main([*command, "--missing", "ignore"]) == 0
-    out, said = capsys.readouterr()
-    assert "report: 100% 1000/1000" in said
+    assert "--missing ignore" in error(*command)
+    result = run(*command, "--missing", "ignore")
+    assert "report: 100% 1000/1000" in result.err
     page, html = Page(Path(target).read_text()), Path(target).read_text()
     check_alone(page, html)
-    assert out.startswith("5 clusterings; the best by ami_arithmetic is run_")
+    assert result.out.startswith("5 clusterings; the best by ami_arithmetic is run_")
     assert page.row("file")[1] == file
     assert page.row("items without a class, not scored")[1] == "1"
     true, pred = clusterings(5)
@@ -594,22 +589,20 @@ def test_the_command_writes_the_page(
     expected = tce.evaluate(true[kept], pred[:, kept], ["ami"])["ami"]
     assert ranks[0][2] == f"{float(expected.max()):.4f}"
     assert "type 3" in page.text
-    assert main([*command, "--missing", "ignore"]) == 2
-    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert "--overwrite replaces it" in error(*command, "--missing", "ignore")
 
 
 @pytest.mark.slow
-def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, run: Any, error: Any) -> None:
     target = str(tmp_path / "report.html")
     command = ["report", file, "--output", target, "--overwrite", "--resamples", "60", "--missing", "ignore"]
-    assert main([*command, "--truth", "kind", "--by", "donor"]) == 0
+    run(*command, "--truth", "kind", "--by", "donor")
     assert "groups of items" in Page(Path(target).read_text()).text
-    assert main([*command, "--columns", "run_*"]) == 0
+    run(*command, "--columns", "run_*")
     assert "Without a truth" in Page(Path(target).read_text()).text
-    assert main([*command, "--by", "donor"]) == 2
-    assert "--by: expected --truth COLUMN too" in capsys.readouterr().err
-    assert main(["report", file, "--output", str(tmp_path / "report.txt")]) == 2
-    assert "--output: expected a file that ends in .html" in capsys.readouterr().err
+    assert "--by: expected --truth COLUMN too" in error(*command, "--by", "donor")
+    wrong = error("report", file, "--output", str(tmp_path / "report.txt"))
+    assert "--output: expected a file that ends in .html" in wrong
 
 
 def test_a_column_alone_keeps_its_name() -> None:
