@@ -25,13 +25,6 @@ TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]
 BATCH = [TABLE, [[12, 3, 0], [9, 9, 2], [1, 0, 44]], [[80, 0, 0], [0, 0, 0], [0, 0, 0]]]
 
 
-def equal_reports(first, second) -> None:
-    assert list(first) == list(second)
-    for name in first:
-        for key, value in first[name].columns().items():
-            assert torch.equal(value.nan_to_num(7.0), second[name].columns()[key].nan_to_num(7.0)), (name, key)
-
-
 def wide_tables() -> ContingencyTables:
     """Few items in many groups: cells are resampled from a list, items permuted; two tables and an empty one."""
     true = torch.arange(300) % 90
@@ -70,8 +63,11 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
         "one truth": (one_truth(), 700),
     }[kind]
     for run in (partial(bootstrap, resample="items"), bootstrap, permutation_test):
-        reports = (run(tables, measures, resamples, rng=1, chunk_size=x) for x in (None, chunk_size))
-        equal_reports(*reports)
+        first, second = (run(tables, measures, resamples, rng=1, chunk_size=x) for x in (None, chunk_size))
+        assert list(first) == list(second)
+        for name, record in first.items():
+            for key, value in record.columns().items():
+                assert torch.equal(value.nan_to_num(7.0), second[name].columns()[key].nan_to_num(7.0)), (name, key)
 
 
 @pytest.mark.slow
@@ -224,14 +220,14 @@ def test_adjusted_for_chance() -> None:
         every = all_permutations(pair)
         for name in ("bcubed_precision", "element_centric_similarity", "pair_f"):
             assert float(adjusted_for_chance(name)(every).mean()) == pytest.approx(0, abs=1e-13)
-    with pytest.raises(ValueError, match="measure: expected a measure with a known mean over permutations"):
-        adjusted_for_chance("purity")
-    with pytest.raises(
-        ValueError, match="measure: expected a measure with one perfect value; got 'mutual_information'"
-    ):
-        adjusted_for_chance("mi")
-    with pytest.raises(ValueError, match="measures: expected the name of a measure; got NoneType"):
-        adjusted_for_chance(None)  # type: ignore[arg-type]
+    wrong: dict[Any, str] = {
+        "purity": "measure: expected a measure with a known mean over permutations",
+        "mi": "measure: expected a measure with one perfect value; got 'mutual_information'",
+        None: "measures: expected the name of a measure; got NoneType",
+    }
+    for asked, message in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            adjusted_for_chance(asked)
 
 
 @pytest.mark.slow

@@ -156,18 +156,14 @@ def test_what_cannot_be_checked_is_refused() -> None:
         check_properties("rand", grid=5)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def result() -> study.Result:
-    return study.run("text")
-
-
 def test_the_printed_table_is_the_golden_copy() -> None:
     for row in GOLDEN["table2"]:
         assert tuple(study.MEASURE_NAMES) == tuple(row["columns"])
         assert {prop: tuple(values) for prop, values in row["paper"].items()} == dict(study.PRINTED)
 
 
-def test_what_holds_and_what_cannot_be_reproduced(result: study.Result) -> None:
+def test_what_holds_and_what_cannot_be_reproduced() -> None:
+    result = study.run("text")
     text = study.report(result)
     assert "43 of 63 as printed" in text
     assert text.count(": yes") == 3
