@@ -1,7 +1,6 @@
 """``score --by COLUMN``: macro and pooled scores of the groups of a column."""
 
 import csv
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from torchclusteval.cli import main
 
 ROWS: list[tuple[str, ...]] = [
     *(("a", "x", "0", "1"), ("b", "x", "0", "2"), ("a", "x", "0", "1"), ("c", "z", "5", "5")),
@@ -269,7 +267,7 @@ def test_options_without_an_effect_are_refused_or_noted(tmp_path: Path, run: Any
     assert "note: this is about all 2 clusterings, with and without --top" in said
 
 
-def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, run: Any) -> None:
     """Next to a group of six items, for which there is none; notes name clusterings and groups."""
     rng = np.random.default_rng(0)
     true = np.repeat(np.arange(20), 300)
@@ -280,12 +278,11 @@ def test_a_group_has_its_interval_whatever_the_others_are(tmp_path: Path, capsys
     path = tmp_path / "labels.csv"
     path.write_text("truth,split,good,by\n" + "\n".join(",".join(map(str, row)) for row in rows))
     options = ["--measures", "v_measure", "--by", "by", "--confidence-level", "0.95", "--format", "json"]
-    assert main(["score", str(path), "--truth", "truth", *options]) == 0
-    captured = capsys.readouterr()
-    found = {(row["clustering"], row["group"]): row for row in json.loads(captured.out)["groups"]}
+    result = run("score", str(path), "--truth", "truth", *options)
+    found = {(row["clustering"], row["group"]): row for row in result.json["groups"]}
     for name, own in (("split", split), ("good", good)):
         alone = tce.bootstrap(tce.ContingencyTables.from_labels(true, own), ["v_measure"], 1000, rng=0)["v_measure"]
         row = found[name, "big"]
         assert [row["v_measure_low"], row["v_measure_high"]] == pytest.approx([float(alone.low), float(alone.high)])
         assert row["v_measure_of_classes"] == (name == "split")
-    assert "intervals of v_measure for 'split' in 'big' draw classes, the others items" in captured.err
+    assert "intervals of v_measure for 'split' in 'big' draw classes, the others items" in result.err
