@@ -48,12 +48,10 @@ def interval(
     """
     ordered = resamples.sort(0).values
     tail = torch.full_like(estimate, (1 - confidence) / 2)
-    undefined = None
+    low_level, high_level, undefined = tail, 1 - tail, None
     if method == "bca":
         assert acceleration is not None
         low_level, high_level, undefined = _bca_levels(resamples, estimate, tail, acceleration)
-    else:
-        low_level, high_level = tail, 1 - tail
     low, high = quantile(ordered, low_level), quantile(ordered, high_level)
     if method == "basic":
         # where both are the same infinity the difference would be nan

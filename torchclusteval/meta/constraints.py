@@ -160,7 +160,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     """
     sampling.check_resamples(count, "instances")
     check_choice(rest, "rest", get_args(Rest))
-    first, second = constraint.draw(_Draw(count, generator, rest))
+    first, second = constraint.draw(_Draw(count, generator, rest == "bounded"))
     order = first.sum((-2, -1)).argsort(stable=True)
     return ContingencyTables(first[order], validate=False), ContingencyTables(second[order], validate=False)
 
@@ -193,13 +193,13 @@ def _counterexample(counts: list[Tensor], value_first: float, value_second: floa
 # In the four generators the part that a constraint is about comes first, the rest of the clustering after it.
 
 
+@dataclass(frozen=True)
 class _Draw:
     """Random numbers for ``count`` instances."""
 
-    def __init__(self, count: int, generator: torch.Generator, rest: Rest) -> None:
-        self.count = count
-        self.generator = generator
-        self.bounded = rest == "bounded"
+    count: int
+    generator: torch.Generator
+    bounded: bool
 
     def empty(self, rows: int, columns: int) -> Tensor:
         return torch.zeros(self.count, rows, columns, dtype=torch.int64, device=self.generator.device)
