@@ -133,8 +133,7 @@ def resampled_cells(tables: ContingencyTables) -> ResampledCells:
         counts = count.reshape(size, cells)
         return ResampledCells(counts, sizes_of(counts), shape, keys=None, is_dense=True)
     keys, counts = pad_rows(batch, filled, (row * shape[1] + column, count), (cells, 0))
-    is_dense = cells <= max(ALWAYS_DENSE_CELLS, 4 * fewest)
-    return ResampledCells(counts, sizes_of(counts), shape, keys, is_dense)
+    return ResampledCells(counts, sizes_of(counts), shape, keys, cells <= max(ALWAYS_DENSE_CELLS, 4 * fewest))
 
 
 def sizes_of(counts: Tensor) -> list[tuple[int, int]]:

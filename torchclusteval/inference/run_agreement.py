@@ -139,8 +139,7 @@ def consensus(
     aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
     while not converged and rounds < _MAX_ROUNDS:
         rounds += 1
-        tables = coded.against(centre, slice(None), kept, size)
-        partner = match(tables).class_of_cluster  # (B, K)
+        partner = match(coded.against(centre, slice(None), kept, size)).class_of_cluster  # (B, K)
         alone = (partner < 0) & present
         number = torch.where(alone, _numbers_of_new(alone, coded, size), partner)
         torch.gather(number, 1, coded.codes, out=aligned)
@@ -150,8 +149,7 @@ def consensus(
         converged = kept is None and bool((winner == centre).all())
         centre, kept = winner, None
         size = max(size, int(centre.max()) + 1 if len(centre) else 0)
-    voters = (aligned >= 0).sum(0)
-    agreement = (aligned == centre).sum(0).double() / voters
+    agreement = (aligned == centre).sum(0).double() / (aligned >= 0).sum(0)
     names = np.concatenate([names, new_labels(names, size - len(names))])
     return Consensus(rename(centre, names), agreement, converged, rounds)
 
@@ -393,8 +391,7 @@ def _edges(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:
 def _clusters(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:
     """Run, code, size and stability of the clusters of one clustering."""
     codes, kept = coded.codes[i], coded.kept_in(i)
-    counted = codes if kept is None else codes[kept]
-    size = torch.bincount(counted, minlength=coded.size)
+    size = torch.bincount(codes if kept is None else codes[kept], minlength=coded.size)
     total = torch.zeros(coded.size, dtype=torch.float64, device=codes.device)
     count = len(coded.codes)
     step = max(1, _TABLE_CELLS // max(1, len(codes)))

@@ -199,5 +199,4 @@ def _best_shares(comparison: Comparison, runs: IntersectionRuns) -> Tensor:
 
 def _item_share(comparison: Comparison, part: Tensor, total: Tensor, if_empty: Tensor) -> Tensor:
     """``part / total``, ``if_empty`` where the total is 0, nan without items."""
-    share = torch.where(total == 0, if_empty, part.double() / total.clamp(min=1))
-    return comparison.nan_without_items(share)
+    return comparison.nan_without_items(torch.where(total == 0, if_empty, part.double() / total.clamp(min=1)))

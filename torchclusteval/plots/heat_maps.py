@@ -131,8 +131,7 @@ def plot_table(
     for margin, own, texts, rotation in zip((right, above), bars, sizes, (0, turned), strict=True):
         margin.bar_label(own, texts, padding=2, fontsize=min(drawn.font, SMALL), rotation=rotation)
         margin.axis("off")
-    kept = drawn.settle()
-    canvas.keep_texts(right, kept)
+    canvas.keep_texts(right, drawn.settle())
     if turned:
         canvas.keep_texts(above, canvas.thin(columns, drawn.size[0], drawn.font))
     drawn.write(counts if show == "count" else 100 * shares, _number)

@@ -157,8 +157,7 @@ def write_report(
         sections.append(section)
         drawn(len(sections), MAX_SECTIONS)
     drawn(1, 1)
-    html = page(title, summary_of(labels, found, best), sections)
-    return Report(tuple(labels.names), found, html)
+    return Report(tuple(labels.names), found, page(title, summary_of(labels, found, best), sections))
 
 
 def ranking_measure(measures: list[Measure], sort: str | Measure | None, *, with_truth: bool) -> Measure:

@@ -217,8 +217,7 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
     p = ((clusters * (clusters - 1)).sum(-1) / (items * (items - 1)))[..., None]
     p = p.masked_fill(items[..., None] <= 1, torch.nan)
     own = ((joined - pairs * p) / (pairs * (1 - p))).masked_fill(sizes <= 1, torch.nan)
-    between = sizes.unsqueeze(-1) * sizes.unsqueeze(-2)
-    expected = between * p.unsqueeze(-1)
+    expected = sizes.unsqueeze(-1) * sizes.unsqueeze(-2) * p.unsqueeze(-1)
     found = (expected - counts @ counts.mT) / expected
     diagonal = torch.eye(sizes.shape[-1], dtype=torch.bool, device=tables.device)
     return torch.where(diagonal, own.unsqueeze(-1), found)

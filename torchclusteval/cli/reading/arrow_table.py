@@ -56,8 +56,7 @@ class ArrowTable(Table):
 
     def _open(self) -> Any:
         if self._kind == "h5ad":
-            anndata = import_optional("anndata", "anndata")
-            obs = anndata.read_h5ad(self.path, backed="r").obs
+            obs = import_optional("anndata", "anndata").read_h5ad(self.path, backed="r").obs
             return self._arrow.Table.from_pandas(obs.rename_axis("obs_names") if obs.index.name is None else obs)
         file = self._source.file if self._source.packing is None else io.BytesIO(self._source.all_bytes())
         if self._kind == "parquet":

@@ -116,8 +116,7 @@ class ListTable(Table):
     def blocks(self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None) -> Blocks:
         rows = zip(self._cells, self._lines, strict=True)
         spelled = [None if x.strip() in self._missing and line not in self._quoted else x for x, line in rows]
-        cells = np.array(spelled, object)
-        yield [read_column(self, self.names[0], 0, cells, self._missing)]
+        yield [read_column(self, self.names[0], 0, np.array(spelled, object), self._missing)]
 
     def place(self, row: int) -> str:
         return f"line {self._lines[row]}"

@@ -53,8 +53,7 @@ def count_table(
             raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
         for i, (option, label) in enumerate(count.given.items()):
             note_unseen(option, label, any(seen[i] for _, seen in shared))
-        accumulator = count.accumulator.all_reduce()
-        return rank, accumulator.to(device).tables()._replace(names=tuple(names))
+        return rank, count.accumulator.all_reduce().to(device).tables()._replace(names=tuple(names))
 
 
 class _Count:
