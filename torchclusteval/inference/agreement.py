@@ -195,9 +195,7 @@ def _fill(
         values[measure.name][first, second] = forward[measure.name]
 
 
-def _all_tables(
-    codes: Tensor, groups: int, partial: bool = False
-) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
+def _all_tables(codes: Tensor, groups: int, partial: bool) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
     """Yield the tables of all pairs ``first <= second`` of clusterings, block by block, and both numbers.
 
     With ``partial``, codes of excluded items are ``groups``.
@@ -212,7 +210,7 @@ def _all_tables(
             yield _against(codes[i], codes[rest], groups, partial), torch.full_like(rest, i), rest
 
 
-def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) -> ContingencyTables:
+def _against(first: Tensor, second: Tensor, groups: int, partial: bool) -> ContingencyTables:
     mask = (first < groups) & (second < groups) if partial else None
     return tables_of_codes(first, second, (groups, groups), mask=mask, validate=first.is_cpu)  # all are in range
 

@@ -41,8 +41,11 @@ def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None
         return None
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
-    if measure.function in _OF_DEGREES:
-        return _by_degrees(measure, tables)
+    if of_degrees := _OF_DEGREES.get(measure.function):
+        n, classes, clusters = (x.double() for x in (tables.n_items, tables.n_classes, tables.n_clusters))
+        common = (classes - 1) * (clusters - 1) / (n - 1).clamp(min=1)
+        value = of_degrees(classes - 1, clusters - 1, n, common)
+        return ratio(value, torch.ones_like(n), _stand_in(tables, {}), identical=measure.perfect)
     if measure.linear_in == "squares":
         divisor = _DIVISORS.get(measure.function)
         if divisor is None:
@@ -84,13 +87,6 @@ def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
         information.classes_given_clusters: information.of_classes(tables) - mean,
         information.clusters_given_classes: information.of_clusters(tables) - mean,
     }
-
-
-def _by_degrees(measure: Measure, tables: ContingencyTables) -> Tensor:
-    n, classes, clusters = (x.double() for x in (tables.n_items, tables.n_classes, tables.n_clusters))
-    common = (classes - 1) * (clusters - 1) / (n - 1).clamp(min=1)
-    value = _OF_DEGREES[measure.function](classes - 1, clusters - 1, n, common)
-    return ratio(value, torch.ones_like(n), _stand_in(tables, {}), identical=measure.perfect)
 
 
 def _expected_squares(tables: ContingencyTables, divisor: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

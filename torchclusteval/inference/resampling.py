@@ -75,9 +75,8 @@ def score_resamples(
     """
     blocks = seeded_blocks(resamples, resampler.device, generator)
     tables, elements = resampler.n_tables, resampler.n_elements
-    tables_per_draw = max(
-        1, tables if resampler.shared else min(tables, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * elements))
-    )
+    fitting = MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * max(1, elements))
+    tables_per_draw = max(1, tables if resampler.shared else min(tables, fitting))
     blocks_per_chunk = max(1, (chunk_size or MAX_DRAWN_CELLS // max(1, elements * tables)) // RESAMPLES_PER_BLOCK)
     values = {m.name: torch.empty(resamples, tables, dtype=torch.float64, device=resampler.device) for m in measures}
     done = 0

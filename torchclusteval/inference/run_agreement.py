@@ -255,8 +255,7 @@ def element_consistency(labels: Any, mask: Any = None, *, device: torch.device |
     """
     coded = code_runs(labels, mask, device)
     count, n = coded.codes.shape
-    total = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
-    pairs = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
+    total, pairs = torch.zeros(2, n, dtype=torch.float64, device=coded.codes.device)
     step = max(1, _PAIR_CELLS // max(n, 1))
     for i in range(count - 1):
         for start in range(i + 1, count, step):

@@ -200,15 +200,10 @@ def property_rates(measure: Measure, values: Tensor, grid: Grid, reading: Readin
 
 def _steps(prop: Property, grid: Grid, reading: Reading) -> list[tuple[int, int]]:
     """Positions of the values of the parameter that are compared."""
-    few, many = prop.clusters == "few", prop.clusters == "many"
+    least = grid.useful_classes if prop.clusters == "many" else -math.inf
+    most = grid.useful_classes if prop.clusters == "few" else math.inf
     positive = prop.noise == prop.parameter and not reading.first_step
-    steps = [
-        i
-        for i, value in enumerate(grid.axes[prop.parameter])
-        if not (
-            (few and value > grid.useful_classes) or (many and value < grid.useful_classes) or (positive and not value)
-        )
-    ]
+    steps = [i for i, x in enumerate(grid.axes[prop.parameter]) if least <= x <= most and not (positive and x == 0)]
     return list(combinations(steps, 2) if reading.pairs == "all" else pairwise(steps))
 
 

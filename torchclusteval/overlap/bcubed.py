@@ -96,12 +96,8 @@ def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size
     [1.0, 0.5, 0.5]
     """
     comparison = compare(true, pred, chunk_size)
-    statistics, pattern_of_item = pair_statistics(comparison), comparison.patterns.pattern_of_item
-    shape = (*comparison.batch_shape, comparison.n_items)
-    return ItemValues(
-        precision=statistics.precision[pattern_of_item].view(shape),
-        recall=statistics.recall[pattern_of_item].view(shape),
-    )
+    statistics = pair_statistics(comparison)
+    return ItemValues(comparison.by_item(statistics.precision), comparison.by_item(statistics.recall))
 
 
 @on_one_thread

@@ -135,6 +135,10 @@ class Comparison:
             values = values.index_copy(0, chosen, on_partitions(self.tables))
         return values.view(self.batch_shape)
 
+    def by_item(self, values: Tensor) -> Tensor:
+        """The value of the pattern of each item, ``(*batch, N)``."""
+        return values[self.patterns.pattern_of_item].view(*self.batch_shape, self.n_items)
+
     def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
         return add_at(member, values, self.n_members).view(self.batch_shape)
 

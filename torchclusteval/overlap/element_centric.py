@@ -111,8 +111,7 @@ def overlap_element_centric_per_item(
     tensor([0.7955, 0.7500, 0.2955], dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
-    values = _pattern_values(comparison, _walk(comparison, alpha, true_weights, pred_weights))
-    return values[comparison.patterns.pattern_of_item].view(*comparison.batch_shape, comparison.n_items)
+    return comparison.by_item(_pattern_values(comparison, _walk(comparison, alpha, true_weights, pred_weights)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -224,9 +224,7 @@ def _is_header(lines: list[str], columns: list[list[str]], notes: list[str]) -> 
     if not above:
         if any(column.count(column[0]) > repeats for column in columns):
             return False
-        rest = [
-            {cell.strip() for cell in set(column)} - {name, ""} for column, name in zip(columns, names, strict=True)
-        ]
+        rest = [{*map(str.strip, {*column})} - {name, ""} for column, name in zip(columns, names, strict=True)]
         above = any(bool(known) and all(map(_NUMBERS.fullmatch, known)) for known in rest)
     if above or len(columns) > 1:
         what, than = ("a header", "no") if above else ("an item and its group", "yes")

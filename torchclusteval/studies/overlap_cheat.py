@@ -132,7 +132,6 @@ def rows(result: Result) -> list[Row]:
 
 def report(result: Result) -> str:
     count = len(result.systems)
-    header = ["system", *MEASURE_NAMES.values()]
     body = [
         [system, *(f"{result.scores[name][i]:.3f} ({result.ranks(name)[i]:>2})" for name in MEASURE_NAMES)]
         for i, system in enumerate(result.systems)
@@ -148,7 +147,7 @@ def report(result: Result) -> str:
         [
             f"Systems of known quality and the cheat: average score (rank), {result.iterations} gold standards",
             "",
-            text_table(header, body + summary),
+            text_table(["system", *MEASURE_NAMES.values()], body + summary),
             "",
             "Systems are named by how they err and how often. Kendall's tau is the agreement with their known order,",
             "over pairs that err in the same way.",

@@ -71,9 +71,7 @@ def _renamed(
         got = f"{noise!r} in {title!r}"
         raise ValueError(f"--noise-label: expected a label that no class has, as noise keeps it; got {got}")
     alone = [x for x in labels if x not in matched and x != noise]
-    names: dict[Label, Label] = {
-        x: None if y == given.missing else y for x, y in ({x: x for x in labels} | matched).items()
-    }
+    names: dict[Label, Label] = {x: None if (y := matched.get(x, x)) == given.missing else y for x in labels}
     if unmatched == "keep":
         clash = [x for x in alone if str(x) in known]
         if clash and fill is None:

@@ -46,23 +46,17 @@ def _table(path: str, asked: Selection, is_table: bool) -> Table:
         return ArrayTable(path, load_arrays(source.all_bytes(), path))
     if kind is not None:
         return ArrowTable(source, kind)
-    _check_suffix(source)
+    *_, inner, last = ["", "", *path.lower().split(".")]
+    packing = PACKINGS.get(last)
+    if packing is not None and source.packing is None:
+        print_note(f"note: {path}: is no {packing} file, although its name says so; it is read as it is")
+    if (suffix := last if packing is None else inner) in _BINARY:
+        raise ValueError(f"{path}: expected a .{suffix} file, as its name says; got another or a damaged one")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path}: expected UTF-8 text; got UTF-16 (save it as CSV in UTF-8)")
     if b"\0" in head:
         raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
     return _text_table(source, head, complete, asked, is_table)
-
-
-def _check_suffix(source: Source) -> None:
-    """Raise for text in a file with the suffix of another kind; print a note if it is not packed as its suffix says."""
-    *_, inner, last = ["", "", *source.path.lower().split(".")]
-    packing = PACKINGS.get(last)
-    if packing is not None and source.packing is None:
-        print_note(f"note: {source.path}: is no {packing} file, although its name says so; it is read as it is")
-    suffix = last if packing is None else inner
-    if suffix in _BINARY:
-        raise ValueError(f"{source.path}: expected a .{suffix} file, as its name says; got another or a damaged one")
 
 
 def _text_table(source: Source, head: bytes, complete: bool, asked: Selection, is_table: bool) -> Table:
