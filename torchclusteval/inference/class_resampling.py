@@ -76,7 +76,6 @@ class ClassResampler:
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         """``(count, n_classes)`` bool."""
-        del at
         drawn = torch.zeros(count, self.n_classes, dtype=torch.bool, device=self.device)
         for row in drawn:
             row[torch.randperm(len(row), generator=generator, device=self.device)[: self.n_drawn]] = True

@@ -217,8 +217,7 @@ class _Pair(GroupResampler):
     other: GroupResampler  # of B; ``sums`` are of A
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
-        del at  # all tables share a draw
-        every = slice(None)
+        every = slice(None)  # all tables share a draw
         return differences(super().score(drawn, every, measures), self.other.score(drawn, every, measures))
 
 
@@ -226,11 +225,9 @@ class _Swapper(_Pair):
     """A and B exchanged within the drawn groups, ``(count, G)`` bool; scores the differences after the exchange."""
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        del at
         return torch.randint(2, (count, self.n_elements), generator=generator, device=self.device).bool()
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
-        del at, measures
         weights, values = drawn.double(), Values()
         for a, b in zip(self.sums, self.other.sums, strict=True):
             moved = {f: torch.einsum("kg,bgp->kbp", weights, b.sums[f] - a.sums[f]) for f in a.sums}

@@ -28,13 +28,11 @@ class GroupResampler:
     shared = True
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        del at
         groups = torch.ones(1, self.n_elements, dtype=torch.int64, device=self.device)
         return multinomial(groups, count, generator).squeeze(1)
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
-        del measures  # the sums are those of all of them
-        weights = drawn.double()
+        weights = drawn.double()  # for the sums, which are those of all measures
         values: Values = {}
         for of_groups in self.sums:
             totals = {function: torch.einsum("kg,bgp->kbp", weights, x[at]) for function, x in of_groups.sums.items()}
@@ -44,7 +42,6 @@ class GroupResampler:
 
     def accelerations(self, measures: Sequence[Measure]) -> Values:
         """From the values without each group."""
-        del measures
         found = {}
         table = torch.arange(self.n_tables, device=self.device).repeat_interleave(self.n_elements)
         for of_groups in self.sums:
