@@ -121,20 +121,15 @@ def _draw_parameters(
         draws = torch.randn(n_sets, 1, terms, generator=generator, device=generator.device)
         return draws.mul_(deviation).add_(mean)
 
-    belongs = _draw_memberships(model, n_classes, n_sets, generator)
+    shape, device = (n_sets, n_classes, model.n_specific), generator.device
+    drawn = torch.rand(shape, generator=generator, device=device) < model.membership
+    one = torch.randint(n_classes, (n_sets, 1, model.n_specific), generator=generator, device=device)
+    alone = torch.arange(n_classes, device=device)[:, None] == one
+    belongs = torch.where(drawn.any(1, keepdim=True), drawn, alone)  # each specific term to each class
     inside, outside = normal(4.0, 3.0, model.n_specific), normal(0.5, 1.0, model.n_specific)
     general = normal(3.0, 3.0, model.n_general).expand(-1, n_classes, -1)
     means = torch.cat([torch.where(belongs, inside, outside), general], dim=-1)
     return means, torch.cat([torch.where(belongs, 5.0, 1.0), torch.full_like(general, 3.0)], dim=-1)
-
-
-def _draw_memberships(model: DocumentModel, n_classes: int, n_sets: int, generator: torch.Generator) -> Tensor:
-    """Whether each specific term belongs to each class, ``(sets, classes, specific)`` bool."""
-    shape = (n_sets, n_classes, model.n_specific)
-    belongs = torch.rand(shape, generator=generator, device=generator.device) < model.membership
-    one = torch.randint(n_classes, (n_sets, 1, model.n_specific), generator=generator, device=generator.device)
-    classes = torch.arange(n_classes, device=generator.device)[:, None]
-    return torch.where(belongs.any(1, keepdim=True), belongs, classes == one)
 
 
 CLASS_SIZES: Mapping[str, tuple[int, ...]] = {"balanced": (10,) * 10, "biased": (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)}
