@@ -9,7 +9,6 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
-from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
 from torchclusteval.plots.scores import difference_series, draw_series, score_series
 from torchclusteval.reports import summary
@@ -276,7 +275,10 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     if unscored:
         without = f"also the {unscored} without {_needed(labels)}, which are not scored"
         out += note(f"Here all items of {text(best)} count, {without}: sizes differ from those above.")
-    drawn = _least_stable(stability)
+    order = stability.mean_jaccard.nan_to_num(nan=2.0).argsort(stable=True)[:_MAX_DRAWN]
+    chosen = {x.name: getattr(stability, x.name)[..., order] for x in fields(stability) if x.name != "labels"}
+    clusters = np.array(stability.labels.tolist(), dtype=object)[order.cpu().numpy()]
+    drawn = replace(stability, labels=clusters, **chosen)
     if len(drawn.size) < len(stability.size):
         out += note(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.")
     out += picture(plot_stability(drawn), f"stability of the clusters of {best}")
@@ -284,13 +286,6 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     rows: Rows = [[str(label), *values] for label, *values in zip(*columns.values(), strict=True)]
     rows.sort(key=lambda row: 1.0 if row[3] != row[3] else -float(row[3]))  # type: ignore[arg-type]
     return out + _cut_table(["cluster", *keys], rows)
-
-
-def _least_stable(stability: ClusterStability) -> ClusterStability:
-    order = stability.mean_jaccard.nan_to_num(nan=2.0).argsort(stable=True)[:_MAX_DRAWN]
-    labels = np.array(stability.labels.tolist(), dtype=object)[order.cpu().numpy()]
-    chosen = {x.name: getattr(stability, x.name)[..., order] for x in fields(stability) if x.name != "labels"}
-    return replace(stability, labels=labels, **chosen)
 
 
 def _names(labels: Any) -> list[str]:
