@@ -120,6 +120,5 @@ def test_states_that_differ_are_refused(tmp_path: Path) -> None:
     for process in start_group(2, str(script), str(tmp_path), "both"):
         status, output, errors = finish(process)
         assert status == 0, errors
-        assert output.startswith(
-            "group: expected the same loaded sum on all ranks that have one; got others on ranks 0, 1"
-        )
+        expected = "group: expected the same loaded sum on all ranks that have one; got others on ranks 0, 1"
+        assert output.startswith(expected)

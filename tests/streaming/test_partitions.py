@@ -60,6 +60,5 @@ def test_copies_go_on_alone(options: dict[str, object]) -> None:
     assert float(loaded.n_considered) == 4
     assert float(accumulator.n_considered) == 3
     assert f"n_considered={accumulator.n_considered.item()}, device" in repr(accumulator)
-    assert loaded.merge(accumulator).scores("rand")["rand"].item() == pytest.approx(
-        1 - 4 / 21
-    )  # (0, 0) twice and (1, 0) twice
+    expected = pytest.approx(1 - 4 / 21)  # (0, 0) twice and (1, 0) twice
+    assert loaded.merge(accumulator).scores("rand")["rand"].item() == expected

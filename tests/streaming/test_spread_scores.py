@@ -60,11 +60,8 @@ def add(case: str, accumulator: tce.ContingencyAccumulator, items: range) -> tce
     true, pred, weights = labels(kind)
     for start in items[::step]:
         part = slice(start, min(start + step, items.stop))
-        accumulator.update(
-            true[part],
-            named([clustering[part] for clustering in pred]),
-            weights=weights[part] if options.get("weights") else None,
-        )
+        chosen = weights[part] if options.get("weights") else None
+        accumulator.update(true[part], named([clustering[part] for clustering in pred]), weights=chosen)
     return accumulator
 
 

@@ -32,14 +32,9 @@ def values(collection: MetricCollection) -> tuple[float, float]:
     return pytest.approx((float(found["purity"]), float(found["rand"])), rel=1e-15)  # type: ignore[return-value]
 
 
-def repickled(collection: MetricCollection) -> MetricCollection:
-    again: MetricCollection = pickle.loads(pickle.dumps(collection))
-    return again
-
-
 COPIES: dict[str, Callable[[MetricCollection], MetricCollection]] = {
     "itself": lambda collection: collection,
-    "pickled": repickled,
+    "pickled": lambda collection: pickle.loads(pickle.dumps(collection)),
     "deep copy": copy.deepcopy,
     "clone": lambda collection: collection.clone(),
 }

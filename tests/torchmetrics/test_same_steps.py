@@ -10,18 +10,9 @@ import pytest
 import torch
 import torchmetrics.clustering as peers
 from torch import Tensor, nn
-from torchmetrics import MetricCollection, MetricTracker
+from torchmetrics import MetricCollection, MetricTracker, wrappers
 from torchmetrics.functional.clustering import adjusted_rand_score as peer_adjusted_rand
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
-from torchmetrics.wrappers import (
-    BootStrapper,
-    ClasswiseWrapper,
-    FeatureShare,
-    MinMaxMetric,
-    MultioutputWrapper,
-    MultitaskWrapper,
-    Running,
-)
 
 from tests.support.metric_steps import BATCHES, assert_same, every_state, flags, forwarded, updated
 from torchclusteval import torchmetrics as ours
@@ -31,7 +22,7 @@ Make = Callable[..., Any]
 
 def booted(make: Make, **options: Any) -> Any:
     torch.manual_seed(0)
-    metric: Any = BootStrapper(make(), num_bootstraps=5, **options)
+    metric: Any = wrappers.BootStrapper(make(), num_bootstraps=5, **options)
     return forwarded(metric), metric.compute(), metric.reset(), updated(metric, 2).compute()
 
 
@@ -53,12 +44,12 @@ def tracked_collection(make: Make) -> Any:
 
 
 def extremes(make: Make) -> Any:
-    metric: Any = MinMaxMetric(make())
+    metric: Any = wrappers.MinMaxMetric(make())
     return forwarded(metric), metric.compute(), metric.reset(), forwarded(metric)
 
 
 def tasks(make: Make) -> Any:
-    metric = MultitaskWrapper({"x": make(), "y": MetricCollection([make()])})
+    metric = wrappers.MultitaskWrapper({"x": make(), "y": MetricCollection([make()])})
     for preds, target in BATCHES[:3]:
         metric.update({"x": preds, "y": target}, {"x": target, "y": target})
     preds, target = BATCHES[3]
@@ -66,7 +57,7 @@ def tasks(make: Make) -> Any:
 
 
 def outputs(make: Make) -> Any:
-    metric = MultioutputWrapper(make(), 2)
+    metric = wrappers.MultioutputWrapper(make(), 2)
     metric.update(*(torch.stack(columns, 1) for columns in zip(*BATCHES[:2], strict=True)))
     return metric.compute()
 
@@ -140,12 +131,9 @@ def in_a_module(make: Make) -> Any:
 
 
 def on_meta(make: Make, *, moved: bool = False, used: bool = False) -> Any:
-    model: Any
-    if moved:
-        model = nn.ModuleDict({"metric": make()}).to("meta")
-    else:
-        with torch.device("meta"):
-            model = nn.ModuleDict({"metric": make()})
+    with torch.device("cpu" if moved else "meta"):
+        model: Any = nn.ModuleDict({"metric": make()})
+    model = model.to("meta") if moved else model
     metric: Any = model["metric"]
     if used:
         empty = torch.empty(5, device="meta", dtype=torch.int64)
@@ -267,11 +255,11 @@ STEPS: dict[str, Callable[[Make], Any]] = {
     "tracker": tracked,
     "tracker of a collection": tracked_collection,
     "tracker without steps": lambda make: MetricTracker(make(), maximize=True).compute(),
-    "classwise": lambda make: updated(ClasswiseWrapper(make())).compute(),
+    "classwise": lambda make: updated(wrappers.ClasswiseWrapper(make())).compute(),
     "tasks": tasks,
     "outputs": outputs,
     "minimum and maximum": extremes,
-    "shared features": lambda make: FeatureShare([make()]),
+    "shared features": lambda make: wrappers.FeatureShare([make()]),
 }
 
 
@@ -284,20 +272,10 @@ def outcome(steps: Callable[[Make], Any], make: Make) -> Any:
             return type(error).__name__
 
 
-ERRORS = {
-    "merge another class": "ValueError",
-    "merge a number": "ValueError",
-    "merge nothing": "ValueError",
-    "merge, dist_sync_on_step": "RuntimeError",
-    "keywords that are none": "ValueError",
-    "unknown keyword": "ValueError",
-    "constants": "RuntimeError",
-    "iteration": "TypeError",
-    "collection of two alike": "ValueError",
-    "tracker without steps": "ValueError",
-    "classwise": "TypeError",
-    "shared features": "AttributeError",
-}
+ERRORS = dict.fromkeys(("merge another class", "merge a number", "merge nothing"), "ValueError")
+ERRORS |= dict.fromkeys(("unknown keyword", "collection of two alike", "tracker without steps"), "ValueError")
+ERRORS |= {"merge, dist_sync_on_step": "RuntimeError", "constants": "RuntimeError", "iteration": "TypeError"}
+ERRORS |= {"classwise": "TypeError", "shared features": "AttributeError", "keywords that are none": "ValueError"}
 
 
 @every_state
@@ -318,7 +296,7 @@ def adjusted_rand(batches: list[tuple[Tensor, Tensor]]) -> float:
 @pytest.mark.parametrize("window", [1, 3])
 def test_a_running_window(window: int, options: dict[str, Any]) -> None:
     """Theirs loses its batches, as it keeps lists that are emptied, and cannot compute a window that is not full."""
-    metric: Any = Running(ours.AdjustedRandScore(**options), window)
+    metric: Any = wrappers.Running(ours.AdjustedRandScore(**options), window)
     for epoch in range(2):
         for number, batch in enumerate(BATCHES, 1):
             value = metric(*batch) if number % 2 else metric.update(*batch)
