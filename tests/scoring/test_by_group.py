@@ -205,6 +205,7 @@ def test_codes_of_groups() -> None:
         ({"by": ["a"] * 4, "num_groups": 2}, r"by: expected codes 0..1, as num_groups is given; got strings"),
         ({"by": [0, 0, 1, 1], "num_groups": True}, "num_groups: expected a whole number of at least 1; got True"),
         ({"num_groups": 2}, "num_groups: expected by= too"),
+        ({"by": [0, 0, 1, 1], "num_groups": 2**62}, r"num_groups: expected at most 2\*\*32 tables; got 46116"),
     ],
 )
 def test_bad_groups(options: dict[str, Any], message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import torch
 
-from torchclusteval.common.checks import COUNT, FLAG, Kind, check_kinds, one_of, optional
+from torchclusteval.common.checks import COUNT, FLAG, MAX_CELLS, Kind, check_kinds, one_of, optional
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.inputs import check_device
 
@@ -73,8 +73,8 @@ class LabelOptions:
 
     def __post_init__(self) -> None:
         check_kinds(self.__dict__, _KINDS)
-        if self.num_groups is not None and self.num_groups >= 2**63:
-            raise ValueError(f"num_groups: expected a whole number below 2**63; got {str(self.num_groups)[:40]}")
+        if self.num_groups is not None and self.num_groups > MAX_CELLS:  # each has a table of one cell at least
+            raise ValueError(f"num_groups: expected at most 2**32 tables; got {str(self.num_groups)[:40]}")
         if self.device is not None:
             object.__setattr__(self, "device", check_device(self.device))
         if self.noise != "ignore":
