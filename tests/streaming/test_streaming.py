@@ -267,8 +267,10 @@ def test_a_stream_without_chunks_has_no_scores() -> None:
 
 
 def test_what_is_no_chunk_is_refused() -> None:
-    for chunks, got in ((ContingencyTables([[1]]), "got ContingencyTables"), ([([0], [0], [0])], "pairs")):
-        with pytest.raises(ValueError, match=f"chunks: expected .*{got}"):
+    wrong: Any = {"labels_true": [0], "labels_pred": [0], "weight": [1]}
+    given: Any = {"ContingencyTables": ContingencyTables([[1]]), "3 parts": [([0], [0], [0])], ".*, weight": [wrong]}
+    for got, chunks in given.items():
+        with pytest.raises(ValueError, match=f"chunks: expected .*; got {got}$"):
             evaluate_stream(chunks)
 
 

@@ -617,5 +617,8 @@ def _arguments(chunk: Any) -> dict[str, Any]:
         return dict(chunk)
     if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
         got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
+        if not {"labels_true", "labels_pred"} <= {*chunk} <= {"labels_true", "labels_pred", "mask", "weights", "by"}:
+            expected = "mappings with labels_true, labels_pred and, if wanted, mask, weights and by"
+            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'an empty one'}")
         raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
     return {"labels_true": chunk[0], "labels_pred": chunk[1]}
