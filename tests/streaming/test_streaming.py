@@ -1,12 +1,14 @@
 """Accumulated tables equal those of all labels at once, whatever the chunks, the labels and the order."""
 
 import copy
+import itertools
 import math
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -173,6 +175,9 @@ def test_what_is_no_state_is_refused() -> None:
     with pytest.raises(ValueError, match="other: expected a ContingencyAccumulator; got dict"):
         accumulator.merge(saved)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="state: expected a state_dict; got NoneType"):
+    for label, name in itertools.product((math.nan, [1], np.array([-1, 2])), ("noise_label", "absent_true")):
+        with pytest.raises(ValueError, match=f"^{name}: expected a whole number or a string; got "):
+            ContingencyAccumulator(**{name: label})  # type: ignore[arg-type]
         accumulator.load_state_dict(None)  # type: ignore[arg-type]
     for bad in (None, torch.zeros(3, 3, dtype=torch.int64), torch.zeros(3, 4)):
         with pytest.raises(ValueError, match=r"state: expected cells of shape"):

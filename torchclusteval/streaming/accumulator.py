@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_bools, check_chunk_size
+from torchclusteval.common.checks import Kind, check_bools, check_chunk_size, check_kinds, optional
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.warn import warn
 from torchclusteval.labels.encoding import EncodedPair, encode
 from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.integers import is_whole_label
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
@@ -26,6 +27,7 @@ from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
 from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
 
+_LABEL = Kind("a whole number or a string", lambda x: isinstance(x, str) or is_whole_label(x))
 M = TypeVar("M", bound=Callable[..., Any])
 
 
@@ -94,19 +96,12 @@ class ContingencyAccumulator:
     ) -> None:
         self._lock = threading.RLock()
         self.batch_shape = _checked_batch_shape(batch_shape)
-        self._options = LabelOptions(
-            num_groups=num_groups,
-            ignore_index=ignore_index,
-            noise_label=noise_label,
-            noise=noise,
-            absent_true=absent_true,
-            absent_pred=absent_pred,
-            missing=missing,
-            item_dims=1 if item_dims is None and self.batch_shape else item_dims,
-            num_classes=num_classes,
-            num_clusters=num_clusters,
-            validate=validate,
-        )
+        labels = {"ignore_index": ignore_index, "noise_label": noise_label}
+        labels |= {"absent_true": absent_true, "absent_pred": absent_pred}
+        check_kinds(labels, dict.fromkeys(labels, optional(_LABEL)))
+        sizes: Any = {"num_classes": num_classes, "num_clusters": num_clusters, "num_groups": num_groups}
+        dims = 1 if item_dims is None and self.batch_shape else item_dims
+        self._options = LabelOptions(**labels, **sizes, noise=noise, missing=missing, item_dims=dims, validate=validate)
         check_bools(weights=weights)
         if noise == "singletons" and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
@@ -469,8 +464,7 @@ class ContingencyAccumulator:
 
     def _settings(self) -> dict[str, Any]:
         """The settings that accumulators must share to be summed; ``by`` None: this one has no items."""
-        options = {name: getattr(self._options, name) for name in _SHARED}
-        plain = {name: x.item() if getattr(x, "ndim", None) == 0 else x for name, x in options.items()}
+        plain = {name: x.item() if hasattr(x := getattr(self._options, name), "item") else x for name in _SHARED}
         return {**plain, "batch_shape": (*self.batch_shape,), "by": self._has_groups, "weights": self._weights}
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
