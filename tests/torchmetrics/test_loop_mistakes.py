@@ -144,6 +144,16 @@ def test_shapes_that_are_mistakes(case: str, options: dict[str, Any]) -> None:
     assert int(metric.tables().n_items) == 0
 
 
+def test_huge_unsigned_labels_are_refused() -> None:
+    """Cells of 2**63 + 5 would be those of -2**63 + 5; smaller ones are the labels of the other type."""
+    metric = ClusteringMetric(["ari"])
+    for preds in (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.uint64)):
+        metric.update(preds, torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match=r"^preds: expected labels below 2\*\*63; got larger uint64 numbers"):
+        metric.update(torch.tensor([2**63 + 5, 1], dtype=torch.uint64), torch.tensor([0, 1]))
+    assert metric.compute()["ari"] == 1
+
+
 @every_state
 def test_what_an_accumulator_gives_away_is_a_copy(options: dict[str, Any]) -> None:
     accumulator = ContingencyAccumulator(**options).update(TARGET, PREDS)

@@ -171,7 +171,12 @@ class GrowingState:
     def count(self, pair: EncodedPair) -> Tensor:
         """Class, cluster and count of the cells of a chunk alone, of one table, ``(Z, 3)`` int64."""
         table, row, column, counts = self._counted(pair).nonzero()
-        return torch.stack([*self._numbers(pair, table, row, column), counts], dim=1)
+        numbers = self._numbers(pair, table, row, column)
+        for side, x in zip(self._sides, numbers, strict=True):
+            if side.kind == "unsigned" and bool((x < 0).any()):  # cells alone do not say so
+                got = "larger uint64 numbers (pass .view(torch.int64))"
+                raise ValueError(f"{side.argument}: expected labels below 2**63; got {got}")
+        return torch.stack([*numbers, counts], dim=1)
 
     def _counted(self, pair: EncodedPair) -> Cells:
         dense = dispatch.resolve_layout("auto", pair, may_sync=True) == "dense"

@@ -46,7 +46,7 @@ class ClusteringMetric(Metric):
         num_clusters: number of clusters, likewise. With both the state is one ``(num_classes, num_clusters)`` tensor
             ``counts``, and ``update`` never synchronises with the device: labels outside the codes are refused on the
             CPU and excluded on devices, where ``coverage`` shows them and ``compute`` warns once. Without, labels may
-            be any integers, and the state is a list of ``(true, predicted, count)`` rows.
+            be any integers below 2**63, and the state is a list of ``(true, predicted, count)`` rows.
         ignore_index: the target of items to exclude.
         noise_label: the predicted label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``evaluate``.
@@ -100,18 +100,11 @@ class ClusteringMetric(Metric):
         measures = tuple(measures) if isinstance(measures, Iterator) else measures  # read twice
         self.measures = tuple(select(measures))
         self._selection = measures if measures is None or isinstance(measures, (str, Measure)) else tuple(measures)
-        self._options = {
-            "num_classes": num_classes,
-            "num_clusters": num_clusters,
-            "ignore_index": ignore_index,
-            "noise_label": noise_label,
-            "noise": noise,
-            "absent_true": absent_true,
-            "absent_pred": absent_pred,
-            "missing": missing,
-            "validate": validate,
-            "item_dims": item_dims,
-        }
+        self._options = (
+            {"num_classes": num_classes, "num_clusters": num_clusters, "ignore_index": ignore_index}
+            | {"noise_label": noise_label, "noise": noise, "absent_true": absent_true, "absent_pred": absent_pred}
+            | {"missing": missing, "validate": validate, "item_dims": item_dims}
+        )
         empty = self._counter.state_dict()  # checks the options
         self._sized = "counts" in empty
         self._has_warned = False
@@ -203,13 +196,10 @@ class ClusteringMetric(Metric):
     def tables(self) -> ContingencyTables:
         """The table of all items so far on this rank (within ``sync_context``: on all ranks)."""
         accumulator = ContingencyAccumulator(**self._options, device=self.device)
-        state: dict[str, Any]
-        if self._sized:
-            state = {"counts": self.counts}
-        else:
-            labels = {"kind": "integer", "words": []}
-            state = {"cells": _of_table_0(_parts(self.cells), self.device), "classes": labels, "clusters": labels}
-        accumulator._state.load_state_dict(state | {"considered": self.items[0]})
+        labels = {"kind": "integer", "words": []}
+        state: dict[str, Any] = {"classes": labels, "clusters": labels, "considered": self.items[0]}
+        state |= {"counts": self.counts} if self._sized else {"cells": _of_table_0(_parts(self.cells), self.device)}
+        accumulator._state.load_state_dict(state)
         return accumulator.tables()
 
     @property
@@ -227,10 +217,8 @@ class ClusteringMetric(Metric):
         if excluded > 0:
             self._has_warned = True
             sizes = ", ".join(f"{name}={self._options[name]}" for name in ("num_classes", "num_clusters"))
-            got = f"{excluded} of {int(self.items[0])} items"
-            rank_zero_warn(
-                f"{type(self).__name__}: labels outside the codes ({sizes}) exclude {got}; see coverage", UserWarning
-            )
+            got = f"exclude {excluded} of {int(self.items[0])} items; see coverage"
+            rank_zero_warn(f"{type(self).__name__}: labels outside the codes ({sizes}) {got}", UserWarning)
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
         """Plot values of ``compute`` or ``forward``, one or a list; by default the current value.
