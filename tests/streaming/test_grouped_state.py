@@ -127,6 +127,9 @@ def test_reset_and_mistakes() -> None:
 
 
 @pytest.mark.parametrize("clusterings", [(), (2,), (0,)])
+    assert ContingencyAccumulator(num_groups=10**6).state_dict()["groups"]["ids"] == []  # codes need no list
+    with pytest.raises(ValueError, match=r"^num_groups: expected at most 2\*\*32 tables; got 10000000000000$"):
+        ContingencyAccumulator(num_groups=10**13)
 @pytest.mark.parametrize("masked", [True, False])
 def test_no_group_at_all(clusterings: tuple[int, ...], masked: bool) -> None:
     """Chunks that are empty, or whose items are all masked, as at once."""

@@ -62,6 +62,15 @@ def test_booleans_and_numbers_mix_but_not_words() -> None:
         accumulator.update(["a"], [0])
 
 
+@pytest.mark.parametrize("label", ["a", 7])
+@pytest.mark.parametrize("nothing", [math.nan, None, "b", 5])
+def test_chunks_without_labels_are_of_any_kind(nothing: Any, label: Any) -> None:
+    accumulator = ContingencyAccumulator(missing="ignore")
+    for true in (nothing, label, nothing):
+        accumulator.update([true], [0], mask=None if true in (label, None) or true != true else [False])
+    assert cells_by_label(accumulator.tables()) == {(0, label, 0): 1}
+
+
 def test_labels_out_of_range_are_refused_on_the_cpu() -> None:
     accumulator = ContingencyAccumulator(10, 10)
     with pytest.raises(ValueError, match=r"labels_true: expected codes 0\.\.9, .*; got 10 at position"):
@@ -217,7 +226,9 @@ def test_states_of_given_sizes_hold_codes() -> None:
     [((2**40, 2**40), ()), ((10**30, 2), ()), ((2**20, 2**20), ()), ((10, 10), (10**12,)), ((None, None), (10**13,))],
 )
 def test_states_that_no_machine_holds_are_refused(sizes: tuple[Any, Any], batch_shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"num_classes, num_clusters, batch_shape: .* fit in memory; got 1.* x"):
+    with pytest.raises(
+        ValueError, match=r"num_classes, num_clusters, num_groups, batch_shape: .* fit in memory; got 1.* x"
+    ):
         ContingencyAccumulator(*sizes, batch_shape=batch_shape)
 
 
@@ -234,7 +245,23 @@ def test_counts_stay_exact_beyond_what_floats_hold() -> None:
     assert accumulator.tables().counts.tolist() == [[10**16 + 1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("sizes", [{}, {"num_classes": 3, "num_clusters": 40}], ids=["growing", "fixed"])
+every_state = pytest.mark.parametrize("sizes", [{}, {"num_classes": 3, "num_clusters": 40}], ids=["growing", "fixed"])
+
+
+@every_state
+@pytest.mark.parametrize("groups", [(None, None), ([0], [1])], ids=["tables", "groups"])
+def test_sums_beyond_64_bits_are_refused(groups: tuple[Any, Any], sizes: dict[str, Any]) -> None:
+    """As in one call, whose sum is over all groups."""
+    accumulator = ContingencyAccumulator(**sizes).update([0], [0], weights=[2**62], by=groups[0])
+    other = copy.deepcopy(accumulator)
+    for add in (lambda: accumulator.update([0], [0], weights=[2**62], by=groups[1]), lambda: accumulator.merge(other)):
+        with pytest.raises(ValueError, match=r"^weights: expected a sum below 2\*\*63 in all chunks"):
+            add()
+    accumulator.update([0], [0], weights=[2**62 - 1025], by=groups[1])
+    assert int(accumulator.tables().n_items.sum()) == 2**63 - 1025
+
+
+@every_state
 def test_threads_share_an_accumulator(sizes: dict[str, Any]) -> None:
     accumulator = ContingencyAccumulator(**sizes)
     twin = copy.deepcopy(accumulator)

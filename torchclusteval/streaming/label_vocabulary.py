@@ -78,11 +78,12 @@ class LabelVocabulary:
         return number_of(label, self.kind)
 
     def _expect(self, kind: LabelKind) -> None:
+        got = _KINDS[kind]  # of a damaged state, a KeyError
         if {self.kind, kind} == {"boolean", "integer"}:
             kind = "integer"
         elif self.kind is not None and kind != self.kind:
             expected = f"labels of the kind seen before ({_KINDS[self.kind]})"
-            raise ValueError(f"{self.argument}: expected {expected}; got {_KINDS[kind]}")
+            raise ValueError(f"{self.argument}: expected {expected}; got {got}")
         self.kind = kind
 
     def update(self, kind: LabelKind | None, tokens: Sequence[Any]) -> Tensor | None:
@@ -92,14 +93,19 @@ class LabelVocabulary:
         self._expect(kind)
         return torch.from_numpy(self.tokens.numbers_of(tokens)) if kind == "text" else None
 
-    def number_ids(self, kind: LabelKind | None, ids: Sequence[Any]) -> Tensor:
-        """The number of each id of a group, ``(G,)``: ids of any kind are numbered in order of arrival."""
-        if len(ids) and kind is not None:
+    def number_ids(self, kind: LabelKind | None, ids: Any) -> Tensor:
+        """The number of each id of a group, ``(G,)``: codes as they are, ids of any kind in order of arrival."""
+        if self.size is not None:
+            return torch.arange(self.size)
+        ids = ids if isinstance(ids, list) else ids.tolist()
+        if ids and kind is not None:
             self._expect(kind)
         return torch.from_numpy(self.tokens.numbers_of([int(x) if isinstance(x, bool) else x for x in ids]))
 
     def ids_in_order(self) -> tuple[GroupLabels, Tensor]:
         """The ids of groups in order, and the number of each."""
+        if self.size is not None:
+            return torch.arange(self.size), torch.arange(self.size)
         ordered, ranks = self.tokens.ranked()
         places = torch.from_numpy(ranks).argsort()
         if self.kind == "text":

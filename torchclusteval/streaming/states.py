@@ -36,6 +36,8 @@ _ODD = -7046029254386353131  # 2^64 over the golden ratio, to spread the keys of
 class FixedState:
     """Dense tables of given sizes; only ``load_state_dict`` synchronises with the device."""
 
+    vocabularies: tuple[LabelVocabulary, ...] = ()
+
     def __init__(
         self, options: LabelOptions, batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
     ) -> None:
@@ -45,10 +47,8 @@ class FixedState:
         self._absent = _absent_codes(options)
         more = [int(group is not None and not group.stays) for group in self._absent]
         self._has_void = options.has_void
-        sizes = (
-            options.num_classes + more[0] + self._has_void,
-            options.num_clusters + (options.noise == "cluster") + more[1],
-        )
+        columns = options.num_clusters + (options.noise == "cluster") + more[1]
+        sizes = options.num_classes + more[0] + self._has_void, columns
         tables = torch.Size((*batch_shape, *(() if options.num_groups is None else (options.num_groups,))))
         with _explain_too_large(tables, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*tables, *sizes))
@@ -73,8 +73,8 @@ class FixedState:
             pair = join_groups(pair, groups, self._batch_shape)
         elif considered is None:
             considered = count_considered(pair.mask, pair.weights, pair.n_items, pair.device)
+        self.n_considered = _in_64_bits(self.n_considered + considered, self._num_groups and -1)
         self.flat = dispatch.add_dense(self.flat, self._with_noise_column(pair))
-        self.n_considered = self.n_considered + considered
 
     def _with_noise_column(self, pair: EncodedPair) -> EncodedPair:
         """A pair for these tables, even if the type of its labels cannot hold the noise label."""
@@ -90,8 +90,9 @@ class FixedState:
 
     @on_one_thread
     def merge(self, other: "FixedState") -> None:
+        considered = self.n_considered + other.n_considered.to(self.device)
+        self.n_considered = _in_64_bits(considered, self._num_groups and -1)
         self.flat = self.flat + other.flat.to(self.device)
-        self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> "FixedState":
         self.flat, self.n_considered = distributed.all_reduce_sum([self.flat, self.n_considered], group)
@@ -142,12 +143,11 @@ class GrowingState:
             LabelVocabulary("labels_pred", options.num_clusters, last, absent[1]),
         )
         self.cells = GrowingCells(LabelledCells.empty(dtype, device))
-        self._groups = LabelVocabulary("by") if by else None
-        with _explain_too_large(batch_shape, (1, 1), "use several accumulators"):
-            self._considered = torch.zeros(0 if by else 1, self._size, dtype=dtype, device=device)
-        if self._groups is not None and options.num_groups is not None:
-            self._groups.number_ids("integer", range(options.num_groups))
-            self._grow()
+        self._groups = LabelVocabulary("by", options.num_groups) if by else None
+        self.vocabularies = (*self._sides, *filter(None, [self._groups]))
+        groups = options.num_groups or int(not by)  # so far
+        with _explain_too_large(torch.Size((*batch_shape, groups)), (1, 1), "use several accumulators"):
+            self._considered = torch.zeros(groups, self._size, dtype=dtype, device=device)
 
     @property
     def device(self) -> torch.device:
@@ -161,11 +161,18 @@ class GrowingState:
         order = self._groups.ids_in_order()[1].to(self.device)
         return self._considered[order].mT.reshape(*self._batch_shape, len(order))
 
-    def _grow(self) -> None:
-        """Make room for the tables of new groups."""
+    def _number_groups(self, kind: Any, ids: Any) -> Tensor:
+        """The number of each group, with room for the tables of new ones."""
         assert self._groups is not None
-        new = len(self._groups.tokens) - len(self._considered)
+        numbers = self._groups.number_ids(kind, ids).to(self.device)
+        new = max(0, len(self._groups.tokens) - len(self._considered))  # a given number of groups has no tokens
         self._considered = torch.cat([self._considered, self._considered.new_zeros(new, self._size)])
+        return numbers
+
+    def _consider(self, pair: EncodedPair, sums: Tensor) -> None:
+        """Add the items of a chunk without groups, of which the sums ``(B,)`` are in the tables."""
+        considered = sums.reshape(self._batch_shape) if pair.n_considered is None else pair.n_considered
+        self._considered = _in_64_bits(self._considered + considered.expand(self._batch_shape).reshape(-1))
 
     @on_one_thread
     def count(self, pair: EncodedPair) -> Tensor:
@@ -191,34 +198,29 @@ class GrowingState:
         if groups is not None:
             self._add_groups(pair, groups)
             return
-        cells, considered = self._counted(pair), pair.n_considered
-        if considered is None and pair.weights is None and pair.mask is None:
-            considered = torch.full((), pair.n_items, device=self.device)
+        cells = self._counted(pair)
         plain = pair.true.absent is pair.pred.absent is None and not pair.has_void
-        if isinstance(cells, DenseCells) and plain and pair.n_items:
+        some = pair.n_items and (pair.mask is None or bool(pair.mask.any()))  # else the kind of its labels is no kind
+        if isinstance(cells, DenseCells) and plain and some:
             counts = cells.counts.reshape(-1, *cells.counts.shape[-2:]).to(self._considered.dtype)
+            self._consider(pair, counts.sum((-2, -1)))
             self.cells.add_dense(self._sides[0].numbers(pair.true), self._sides[1].numbers(pair.pred), counts)
-            sums = counts.sum((-2, -1))
         else:
             table, row, column, counts = cells.nonzero()
             counts = counts.to(self._considered.dtype)
+            self._consider(pair, self._considered.new_zeros(self._size).index_add(0, table, counts))
             self.cells.add(LabelledCells.of(table, *self._numbers(pair, table, row, column), counts))
-            sums = self._considered.new_zeros(self._size).index_add(0, table, counts)
-        considered = sums.reshape(self._batch_shape) if considered is None else considered
-        self._considered = self._considered + considered.expand(self._batch_shape).reshape(-1)
 
     def _add_groups(self, pair: EncodedPair, groups: ItemGroups) -> None:
-        assert self._groups is not None
-        numbers = self._groups.number_ids(kind_of(groups.ids), groups.ids.tolist()).to(self.device)
-        self._grow()
+        numbers = self._number_groups(kind_of(groups.ids), groups.ids)
         table, row, column, counts = count_groups(pair, groups, self._batch_shape).nonzero()
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
         true, pred = self._numbers(pair, batch, row, column)
         table = numbers[group] * self._size + batch
-        self.cells.add(LabelledCells.of(table, true, pred, counts.to(self._considered.dtype)))
         considered = count_considered_by_group(groups, pair.weights).expand(*self._batch_shape, groups.size)
         by_group = considered.reshape(self._size, groups.size).mT.to(self._considered.dtype)
-        self._considered = self._considered.index_add(0, numbers, by_group)
+        self._considered = _in_64_bits(self._considered.index_add(0, numbers, by_group))
+        self.cells.add(LabelledCells.of(table, true, pred, counts.to(self._considered.dtype)))
 
     def expect_kinds_of(self, other: "GrowingState") -> None:
         """Accept the same labels as another state, and no others."""
@@ -236,9 +238,7 @@ class GrowingState:
         maps = [own.update(*its) for own, its in zip(self._sides, labels, strict=True)]
         if self._groups is None:
             return maps, torch.zeros(1, dtype=torch.int64, device=self.device)
-        numbers = self._groups.number_ids(*ids).to(self.device)
-        self._grow()
-        return maps, numbers
+        return maps, self._number_groups(*ids)
 
     @on_one_thread
     def merge(self, other: "GrowingState") -> None:
@@ -252,8 +252,8 @@ class GrowingState:
                 for labels, place, new in zip((cells.classes, cells.clusters), (row, column), maps, strict=True)
             )
             cells = LabelledCells.of(table + (numbers[group] - group) * self._size, true, pred, cells.counts)
+        self._considered = _in_64_bits(self._considered.index_add(0, numbers, other._considered.to(self.device)))
         self.cells.add(cells)
-        self._considered = self._considered.index_add(0, numbers, other._considered.to(self.device))
 
     def all_reduce(self, group: Any) -> "GrowingState":
         """The sum over the ranks, whose numbers are the same on all of them."""
@@ -317,6 +317,7 @@ class GrowingState:
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
+        _in_64_bits(self._considered.cpu())
         listed, considered = self._listed(), self.n_considered
         if self._groups is None:
             items = int(considered.max()) if considered.numel() else 0
@@ -391,12 +392,8 @@ class GrowingState:
 
     def state_dict(self) -> dict[str, Any]:
         classes, clusters = ({"kind": side.kind, "words": list(side.tokens)} for side in self._sides)
-        state = {
-            "cells": self.cells.merged().pack(),
-            "considered": self._saved_considered().clone(),
-            "classes": classes,
-            "clusters": clusters,
-        }
+        cells, considered = self.cells.merged().pack(), self._saved_considered().clone()
+        state = {"cells": cells, "considered": considered, "classes": classes, "clusters": clusters}
         if self._groups is not None:
             state["groups"] = {"kind": self._groups.kind, "ids": list(self._groups.tokens)}
         return state
@@ -478,9 +475,20 @@ def _split_tables(
 
 
 def _explain_too_large(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
-    tables = f"{math.prod(batch_shape)} tables of {sizes[0]} x {sizes[1]}"
-    message = f"num_classes, num_clusters, batch_shape: expected tables that fit in memory; got {tables} ({remedy})"
+    got = f"{math.prod(batch_shape)} tables of {sizes[0]} x {sizes[1]} ({remedy})"
+    message = f"num_classes, num_clusters, num_groups, batch_shape: expected tables that fit in memory; got {got}"
     return check_cells_fit(math.prod(batch_shape) * sizes[0] * sizes[1], message)
+
+
+def _in_64_bits(considered: Tensor, groups: int | None = 0) -> Tensor:
+    """The items of tables; on the CPU, raise where those of one, or of all along ``groups``, outgrew int64."""
+    n, is_whole = considered.numel(), not considered.dtype.is_floating_point
+    if n and is_whole and considered.is_cpu and not torch.compiler.is_compiling():
+        many = n > 1 and groups is not None and considered.shape[groups] > 1
+        sums = considered.sum(groups, dtype=torch.float64) if many else None
+        if int(considered.min() if n > 1 else considered) < 0 or (sums is not None and float(sums.max()) >= 2.0**63):
+            raise ValueError("weights: expected a sum below 2**63 in all chunks; got more (weights=True adds floats)")
+    return considered
 
 
 def _expect_tensor(state: Mapping[str, Any], name: str, shape: Sequence[int], dtype: torch.dtype) -> None:
