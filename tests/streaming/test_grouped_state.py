@@ -105,13 +105,18 @@ def test_masses() -> None:
 
 def test_reset_and_mistakes() -> None:
     accumulator = ContingencyAccumulator()
-    accumulator.update([0, 1], [0, 1], by=["a", "b"])
+    accumulator.update([True, False], [0, 1], by=["a", "b"])
     with pytest.raises(ValueError, match=r"by: expected ids of groups with every chunk, .*; got a chunk without"):
         accumulator.update([0, 1], [0, 1])
     with pytest.raises(ValueError, match=r"by: expected labels of the kind seen before \(strings\); got whole numbers"):
         accumulator.update([0, 1], [0, 1], by=[0, 1])
     with pytest.raises(ValueError, match=r"by: expected ids, one for each of the 2 items"):
         accumulator.update([0, 1], [0, 1], by=["a"])
+    before = repr(accumulator.state_dict())
+    for labels in (["x", "y"], [0, 1]), ([2, 3], ["x", "y"]):  # the second one also changes the kind of classes
+        with pytest.raises(ValueError, match=r"labels_(true|pred): expected labels of the kind seen before"):
+            accumulator.update(*labels, by=["c", "d"])
+    assert repr(accumulator.state_dict()) == before
     assert accumulator.tables().n_items.tolist() == [1, 1]
     accumulator.reset().update([0, 1], [0, 1])
     with pytest.raises(ValueError, match=r"by: expected .*; got a chunk with ids after one without"):
@@ -122,14 +127,14 @@ def test_reset_and_mistakes() -> None:
         ContingencyAccumulator(num_groups=3).update([0], [0])
     with pytest.raises(ValueError, match="num_groups: expected a whole number of at least 1; got 0"):
         ContingencyAccumulator(num_groups=0)
+    assert ContingencyAccumulator(num_groups=10**6).state_dict()["groups"]["ids"] == []  # codes need no list
+    with pytest.raises(ValueError, match=r"^num_groups: expected at most 2\*\*32 tables; got 10000000000000$"):
+        ContingencyAccumulator(num_groups=10**13)
     with pytest.raises(ValueError, match=r"by: expected codes 0\.\.2, as num_groups is 3; got 3 at position 0"):
         ContingencyAccumulator(num_groups=3).update([0], [0], by=[3])
 
 
 @pytest.mark.parametrize("clusterings", [(), (2,), (0,)])
-    assert ContingencyAccumulator(num_groups=10**6).state_dict()["groups"]["ids"] == []  # codes need no list
-    with pytest.raises(ValueError, match=r"^num_groups: expected at most 2\*\*32 tables; got 10000000000000$"):
-        ContingencyAccumulator(num_groups=10**13)
 @pytest.mark.parametrize("masked", [True, False])
 def test_no_group_at_all(clusterings: tuple[int, ...], masked: bool) -> None:
     """Chunks that are empty, or whose items are all masked, as at once."""

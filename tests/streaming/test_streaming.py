@@ -145,9 +145,8 @@ def test_soft_updates_and_weights_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="p_true, p_pred: expected probabilities of 3 classes and 2 clusters; got 2"):
         ContingencyAccumulator(3, 2, weights=True).update_soft(p, p)
     for sizes in ((), (2, 2)):
-        with pytest.raises(
-            ValueError, match="weights: expected whole-number types, or an accumulator with weights=True"
-        ):
+        match = "weights: expected whole-number types, or an accumulator with weights=True"
+        with pytest.raises(ValueError, match=match):
             ContingencyAccumulator(*sizes).update([0, 1], [0, 1], weights=[1.5, 1])
 
 
@@ -176,6 +175,9 @@ def test_options_that_do_not_fit() -> None:
         ContingencyAccumulator(batch_shape=(-1,))
     with pytest.raises(ValueError, match="noise: expected 'ignore' or 'cluster'"):
         ContingencyAccumulator(noise="singletons", noise_label=-1, weights=True)
+    for label, name in itertools.product((math.nan, [1], np.array([-1, 2])), ("noise_label", "absent_true")):
+        with pytest.raises(ValueError, match=f"^{name}: expected a whole number or a string; got "):
+            ContingencyAccumulator(**{name: label})  # type: ignore[arg-type]
 
 
 def test_what_is_no_state_is_refused() -> None:
@@ -184,9 +186,6 @@ def test_what_is_no_state_is_refused() -> None:
     with pytest.raises(ValueError, match="other: expected a ContingencyAccumulator; got dict"):
         accumulator.merge(saved)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="state: expected a state_dict; got NoneType"):
-    for label, name in itertools.product((math.nan, [1], np.array([-1, 2])), ("noise_label", "absent_true")):
-        with pytest.raises(ValueError, match=f"^{name}: expected a whole number or a string; got "):
-            ContingencyAccumulator(**{name: label})  # type: ignore[arg-type]
         accumulator.load_state_dict(None)  # type: ignore[arg-type]
     for bad in (None, torch.zeros(3, 3, dtype=torch.int64), torch.zeros(3, 4)):
         with pytest.raises(ValueError, match=r"state: expected cells of shape"):
@@ -205,6 +204,10 @@ def test_what_is_no_state_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"^state: expected (counts|considered|cells|no more items).*; got "):
             own.load_state_dict({**own.state_dict(), name: bad})
+    unknown = {"kind": "", "words": []}
+    for name, part in (("settings", 5), ("settings", {"noise": ""}), ("classes", None), ("classes", unknown)):
+        with pytest.raises(ValueError, match=r"^state: expected what state_dict returned; got a damaged one"):
+            accumulator.load_state_dict({**saved, name: part})
     for method in (accumulator.scores, accumulator.all_reduce):
         with pytest.raises(ValueError, match=r"^group: expected a process group .*; got 'x'"):
             method(group="x")
@@ -311,6 +314,5 @@ def test_what_is_no_chunk_is_refused() -> None:
 def test_a_column_of_noise_alone_has_its_label(noise: Any, num_classes: int | None) -> None:
     options: dict[str, Any] = {"num_classes": num_classes, "noise_label": noise, "noise": "cluster"}
     tables = ContingencyAccumulator(**options).update([0, 1], [noise, noise]).tables()
-    assert (
-        list(tables.clusters) == list(ContingencyTables.from_labels([0, 1], [noise] * 2, **options).clusters) == [noise]
-    )
+    once = ContingencyTables.from_labels([0, 1], [noise] * 2, **options)
+    assert list(tables.clusters) == list(once.clusters) == [noise]

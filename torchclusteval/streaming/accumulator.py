@@ -32,14 +32,25 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def _locked(method: M) -> M:
-    """Let one thread at a time use an accumulator; compiled graphs hold no locks."""
+    """Let one thread at a time use an accumulator, and undo what a refused call has changed; compiled graphs do not."""
 
     @wraps(method)
     def run(self: "ContingencyAccumulator", *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling():
             return method(self, *args, **kwargs)
         with self._lock:
-            return method(self, *args, **kwargs)
+            own, state = dict(self.__dict__), self._state
+            parts, sizes = dict(state.__dict__), [(x, x.kind, len(x.tokens)) for x in state.vocabularies]
+            try:
+                return method(self, *args, **kwargs)
+            except BaseException:
+                self.__dict__.update(own)
+                state.__dict__.update(parts)
+                for vocabulary, kind, size in sizes:
+                    vocabulary.kind = kind
+                    while len(vocabulary.tokens) > size:
+                        vocabulary.tokens.popitem()
+                raise
 
     return run  # type: ignore[return-value]
 
@@ -155,7 +166,7 @@ class ContingencyAccumulator:
             This object.
 
         Raises:
-            ValueError: an argument is not as described, or not like those of earlier chunks.
+            ValueError: an argument is not as described, or not like those of earlier chunks; nothing has changed then.
         """
         self._add(*self._encode(labels_true, labels_pred, mask, weights, by))
         return self
@@ -167,14 +178,9 @@ class ContingencyAccumulator:
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
         checks = self._grows or (place.type == "cpu" and not torch.compiler.is_compiling())
-        options = self._options.of_chunk(
-            mask=mask,
-            weights=weights,
-            by=by,
-            noise="ignore" if self._options.noise == "ignore" else "cluster",  # single items get columns in the end
-            validate=self._options.validate and checks,
-            device=place,
-        )
+        noise = "ignore" if self._options.noise == "ignore" else "cluster"  # single items get columns in the end
+        checked = {"noise": noise, "validate": self._options.validate and checks, "device": place}
+        options = self._options.of_chunk(**checked, mask=mask, weights=weights, by=by)
         return encode(labels_true, labels_pred, options, margins=True, void=True), options
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
@@ -198,17 +204,16 @@ class ContingencyAccumulator:
         if by is not None:
             groups = read_groups(options, pair)
             self._expect_batch(groups.joint_batch(pair.batch_shape), "by")
-        if self._has_groups is None:
-            self._start(groups=by is not None)
+        self._start(groups=by is not None)
         self._adopt_device(pair.device)
         self._state.add(pair, groups)
         self._names = self._names or pair.names
 
-    def _start(self, *, groups: bool) -> None:
-        """Decide, before the first items, whether the tables are those of groups."""
-        self._has_groups = groups
-        if groups:
-            self._state = self._empty()
+    def _start(self, *, groups: bool | None) -> None:
+        """Decide, before the first items, whether the tables are those of groups (None: not yet)."""
+        if self._has_groups is None and groups is not None:
+            self._has_groups = groups
+            self._state = self._empty() if groups else self._state
 
     @_locked
     def update_soft(self, p_true: Any, p_pred: Any) -> "ContingencyAccumulator":
@@ -251,23 +256,24 @@ class ContingencyAccumulator:
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
         first, second = sorted((self, other), key=id)  # one order for all threads: no deadlock
         with first._lock, second._lock:
-            _expect_names(self._names, other._names, "other")
-            name = _differing(own := self._settings(), its := other._settings())
-            if name is not None:
-                raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
-            if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
-                raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
-            if self._has_groups is None and other._has_groups is not None:
-                self._start(groups=other._has_groups)
-            elif self._has_groups and other._has_groups is None:  # it has no items
-                return self
-            self._adopt_device(other.device)
-            self._state.merge(other._state)  # type: ignore[arg-type]
-            self._names = self._names or other._names
-            if other._reduced is not None:
-                self._reduced = self._sum(self._reduced, other._reduced)
-                self._ranks = other._ranks
-            return self
+            self._merge(other)
+        return self
+
+    @_locked
+    def _merge(self, other: "ContingencyAccumulator") -> None:
+        _expect_names(self._names, other._names, "other")
+        _expect_same("other: expected an accumulator", self._settings(), other._settings())
+        if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
+            raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
+        self._start(groups=other._has_groups)
+        if self._has_groups and other._has_groups is None:  # it has no items
+            return
+        self._adopt_device(other.device)
+        self._names = self._names or other._names
+        if other._reduced is not None:
+            self._reduced = self._sum(self._reduced, other._reduced)
+            self._ranks = other._ranks
+        self._state.merge(other._state)  # type: ignore[arg-type]
 
     @_locked
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
@@ -323,8 +329,7 @@ class ContingencyAccumulator:
             raise ValueError(f"group: expected sums so far on all ranks or on none; got none on {without} (reset all)")
         self._names = next((settings["names"] for settings, *_ in shared if settings["names"]), None)
         groups = next((settings["by"] for settings, *_ in shared if settings["by"] is not None), None)
-        if self._has_groups is None and groups is not None:
-            self._start(groups=groups)
+        self._start(groups=groups)
         own, holders = rank_and_size()[0], {tuple(ranks): ranks[0], (): loaded[0][0] if loaded else 0}
         return self._ranks is None or holders.get(tuple(self._ranks), own) == own
 
@@ -415,21 +420,24 @@ class ContingencyAccumulator:
         """Replace the state by one that :meth:`state_dict` returned.
 
         Raises:
-            ValueError: the state is that of an accumulator with other options, or holds numbers other than counts.
+            ValueError: the state is that of an accumulator with other options, is damaged, or holds no counts.
         """
-        _expect_entries(state, None)
-        parts, own = dict(state), self._settings() | {"by": None}
-        names, reduced, its = (parts.pop(name, None) for name in ("names", "reduced", "settings"))
-        name = _differing(own, its or own)
-        if name is not None:
-            raise ValueError(f"state: expected one of an accumulator with {name}={own[name]!r}; got {its[name]!r}")
-        if names is not None and self.batch_shape != (len(names),):
-            raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
-        groups = "groups" in parts
-        loaded, summed = self._loaded(parts, groups), None
-        if reduced is not None:
-            _expect_entries(reduced, ("ranks", "state"))
-            summed = self._loaded(reduced["state"], groups)
+        own = self._settings() | {"by": None}
+        try:
+            _expect_entries(state, None)
+            parts = dict(state)
+            names, reduced, its = (parts.pop(name, None) for name in ("names", "reduced", "settings"))
+            _expect_same("state: expected one of an accumulator", own, its or own)
+            if names is not None and self.batch_shape != (len(names),):
+                raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
+            groups = "groups" in parts
+            loaded, summed = self._loaded(parts, groups), None
+            if reduced is not None:
+                _expect_entries(reduced, ("ranks", "state"))
+                summed = self._loaded(reduced["state"], groups)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            got = f"a damaged one ({type(error).__name__}: {error})"
+            raise ValueError(f"state: expected what state_dict returned; got {got}") from error
         is_new = self._options.num_groups is None and summed is None and not bool(loaded.n_considered.any())
         self._has_groups = True if groups or self._options.num_groups is not None else None if is_new else False
         self._state, self._reduced, self._ranks = loaded, summed, None if summed is None else []
@@ -489,10 +497,11 @@ def _on_host(x: Any) -> Any:
     )
 
 
-def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> str | None:
-    """The first setting in which accumulators differ; those without names or items agree with all."""
-    unknown = [name for name in ("by", "names") if name in a and None in (a[name], b[name])]
-    return next((name for name in a if name not in unknown and a[name] != b[name]), None)
+def _expect_same(expected: str, own: Mapping[str, Any], its: Mapping[str, Any]) -> None:
+    """Raise unless accumulators have the same settings; those without items have groups or not."""
+    for name, x in own.items():
+        if its[name] != x and not (name == "by" and None in (its[name], x)):
+            raise ValueError(f"{expected} with {name}={x!r}; got {its[name]!r}")
 
 
 def _expect_agreement(settings: Sequence[Mapping[str, Any]], ranks: Sequence[int]) -> None:
@@ -608,11 +617,11 @@ def evaluate_stream(
 
 def _arguments(chunk: Any) -> dict[str, Any]:
     if isinstance(chunk, Mapping):
-        return dict(chunk)
-    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
-        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
         if not {"labels_true", "labels_pred"} <= {*chunk} <= {"labels_true", "labels_pred", "mask", "weights", "by"}:
             expected = "mappings with labels_true, labels_pred and, if wanted, mask, weights and by"
             raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'an empty one'}")
+        return dict(chunk)
+    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
+        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
         raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
     return {"labels_true": chunk[0], "labels_pred": chunk[1]}

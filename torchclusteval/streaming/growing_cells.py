@@ -175,16 +175,17 @@ class GrowingCells:
             self.dense = None
 
     def add(self, part: LabelledCells) -> None:
-        self.waiting.append(part)
-        if sum(map(len, self.waiting)) > max(MAX_WAITING_CELLS, len(self.table) // 4):
-            self.merged()
+        if len(part) + sum(map(len, self.waiting)) > max(MAX_WAITING_CELLS, len(self.table) // 4):
+            self.merged(part)
+        else:
+            self.waiting.append(part)
 
-    def merged(self) -> LabelledCells:
-        """The sums of equal cells, sorted."""
+    def merged(self, *more: LabelledCells) -> LabelledCells:
+        """The sums of equal cells, and of more that come with them, sorted."""
         self._add_dense_cells()
-        if self.waiting:
+        if self.waiting or more:
             # Merging equal cells takes memory, so the parts go first; if merging fails, no cell is lost.
-            self.waiting = [LabelledCells.join([self.table, *self.waiting])]
+            self.waiting = [LabelledCells.join([self.table, *self.waiting, *more])]
             self.table = LabelledCells.empty(self.table.counts.dtype, self.table.counts.device)
             self.table, self.waiting = self.waiting[0].merged(), []
         return self.table
