@@ -14,13 +14,13 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import log_or_zero, safe_divide
+from torchclusteval.common.numerics import float64, log_or_zero, safe_divide
 from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import pair_information
 from torchclusteval.measures.pairs import pair_sums
 from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
 from torchclusteval.measures.record import SIGNED, TO_ONE, measure
-from torchclusteval.measures.sums import ratio, whole
+from torchclusteval.measures.sums import OneTable, ratio, whole
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adjusted_rand_of_model", "ami_of_model", "mari", "mari_raw"]
@@ -34,7 +34,8 @@ of_model = partial(measure, range=TO_ONE, source="gates2017", integer_only=True,
 @cached_on_tables
 def _numbers(tables: ContingencyTables) -> tuple[list[Any], ...]:
     """Items, classes and clusters of each table of the flattened batch, and None for any number of groups."""
-    numbers = [x.flatten().tolist() for x in (tables.n_items, tables.n_classes, tables.n_clusters)]
+    each = tables.n_items, tables.n_classes, tables.n_clusters
+    numbers = [[x] if isinstance(tables, OneTable) else x.flatten().tolist() for x in each]
     return *numbers, [None] * len(numbers[0])
 
 
@@ -50,6 +51,8 @@ def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: l
 
 def _tensor(values: Any, tables: ContingencyTables) -> Tensor:
     """Float64 ``(*batch,)`` on the device of the tables."""
+    if isinstance(tables, OneTable):
+        return values[0]
     return torch.from_numpy(np.asarray(values, np.float64).reshape(tables.batch_shape)).to(tables.device)
 
 
@@ -171,10 +174,8 @@ def ami_of_model(
     bound = information.log_items(tables)
     undefined = bound == 0
     if of_groups:
-        groups = torch.stack([tables.n_classes, tables.n_clusters])
-        classes, clusters = log_or_zero(groups.double())
-        bound = information.average_of(classes, clusters, average)
-        undefined = (bound == 0) | (groups == tables.n_items).all(0)
+        bound = information.average_of(log_or_zero(tables.n_classes), log_or_zero(tables.n_clusters), average)
+        undefined = (bound == 0) | ((tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items))
     _, *numbers, free = _numbers(tables)
     one, other = numbers if of_groups else (free, free)
     if one_sided:
@@ -187,7 +188,7 @@ def ami_of_model(
         tables,
         undefined=undefined,
         identical=None,
-        otherwise=tables.identical.double(),
+        otherwise=float64(tables.identical),
         maximum=1.0,
     )
 

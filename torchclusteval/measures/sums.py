@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from torchclusteval.cells.layouts import CellsElsewhereError
+from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common import kernels
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables, with_cached_values
@@ -74,6 +75,7 @@ class OneTable:
     """
 
     is_integer = _all_ordinary = True
+    identical = False
 
     def __init__(self, tables: ContingencyTables, numbers: dict[str, Any]) -> None:
         self.tables = tables
@@ -83,6 +85,10 @@ class OneTable:
     def number(self, of: Sum) -> Any:
         """The value of a function of the cells."""
         return of(self.tables).item()
+
+    def sum(self, quantity: CellQuantity) -> Any:
+        """As of tables."""
+        return self.tables.sum(quantity).item()
 
     def __getattr__(self, name: str) -> Any:
         if name.lstrip("_") not in self._launched:
@@ -97,7 +103,8 @@ def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **
 
 def whole(tables: ContingencyTables) -> ContingencyTables:
     """The tables; raise if their cells are weights or probabilities: only whole items can be paired or permuted."""
-    check_tables(tables)
+    if not isinstance(tables, OneTable):
+        check_tables(tables)
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts, whose items can be permuted; got float64 masses")
     return tables
