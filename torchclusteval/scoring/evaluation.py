@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import CellsElsewhereError, SpreadCells
+from torchclusteval.cells.layouts import CellsElsewhereError, DenseCells, SpreadCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.sums import Numbers
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
@@ -228,7 +228,11 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
     def values(part: ContingencyTables) -> list[Tensor]:
-        if not part.batch_shape:
+        shape, cells = part.batch_shape, part._cells
+        if shape and shape.numel() == 1 and isinstance(cells, DenseCells) and part._most_items and not part._margins:
+            one = ContingencyTables._of(TableParts(DenseCells(cells.counts.reshape(part.shape[-2:]))))
+            return [x.reshape(shape) for x in values(one)]  # sooner, in numbers
+        if not shape:
             if any(measure.linear_in != "sizes" for measure in measures):  # these read no cells
                 part._sum_at_once(only_pairs=len(measures) <= _FEW_MEASURES)
             return list(_values_of(measures, part))
