@@ -15,7 +15,7 @@ from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, pairs_of, pairs_of_integers
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
-from torchclusteval.cells.sums import launched, sums_on_device, sums_on_host
+from torchclusteval.cells.sums import FEW_CELLS, launched, sums_on_device, sums_on_host
 from torchclusteval.common.checks import check_bools, index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
@@ -345,6 +345,15 @@ class ContingencyTables:
         if self._launched is None and self._most_items is not None:
             sums = sums_on_host(self._cell_quantities, self._most_items, only_pairs)
             self._memo["_launched"] = vars(self)["_launched"] = sums
+
+    @lazy_property
+    def _only_table(self) -> "ContingencyTables | None":
+        """The small dense table of a batch of one, without the batch: numbers are computed sooner; None for others."""
+        cells, whole = self._cells, self._margins is None and self._most_items is not None
+        if not (self.batch_shape and self.batch_shape.numel() == 1 and isinstance(cells, DenseCells) and whole):
+            return None
+        few = cells.blocking_size <= FEW_CELLS
+        return self._of(TableParts(DenseCells(cells.counts.reshape(cells.shape)))) if few else None
 
     @lazy_property
     @launched

@@ -207,7 +207,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "uneven tensors": (lambda: [torch.tensor(TRUE), torch.tensor([0, 1])], r"one shape .N,.; got .4,., .2,. .pad"),
     "nested tensor": (lambda: torch.nested.nested_tensor([torch.tensor(TRUE)]), "got a nested one .pad it."),
     "set": (lambda: {5, 7}, "got set"),
-    "keys": (lambda: dict.fromkeys(TRUE).keys(), "got dict_keys"),
+    "frozen set": (lambda: frozenset((5, 7)), "got frozenset"),
     "Counter": (lambda: collections.Counter([5, 5]), "got labels by item .pass .labels.x. for x in items."),
     "number and text": (lambda: [1, "1", 2, 2], f"{ONE_KIND}'1' at position 1"),
     "rows of two kinds": (lambda: [[5, 5, 7, 7], list("aabb")], r"'a' at position \(1, 0\)"),

@@ -121,7 +121,7 @@ NAN = float("nan")
         (lambda: Memberships.from_lists([[1], [2]], items=["a", None]), "items: expected a name; got None at"),
         (lambda: Memberships.from_lists([[1], [2]], items={"a", "b"}), "items: expected a list of names; got set"),
         (lambda: Memberships.from_labels([1], items=frozenset("a")), "items: expected a list of names; got frozenset"),
-        (lambda: Memberships.from_matrix([[1]], items={"a": 1}.keys()), "items: expected a list of names; got dict_k"),
+        (lambda: Memberships.from_matrix([[1]], items={"a"}), "items: expected a list of names; got set"),
         (lambda: Memberships.from_lists({("a",), ("b",)}), "expected a list with one entry per item; got set"),
         (lambda: evaluate_overlapping({("a",)}, [["a"]]), "true: expected Memberships .*; got set"),
         (lambda: Memberships.from_groups("ab"), "expected a mapping .*, or a list of groups; got str"),

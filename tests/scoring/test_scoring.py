@@ -272,6 +272,11 @@ def test_the_headline_measures_have_a_name() -> None:
         tce.evaluate_overlapping({1: [1]}, {1: [1]}, ["default"])
 
 
+def test_a_measure_of_a_user_sees_the_tables_of_a_batch_of_one() -> None:
+    seen = tce.Measure("seen", "entropy", lambda tables: tables.coverage, (0, 1))
+    assert tce.evaluate([0, 1, 1, -1], [[0, 1, 1, 1]], [seen], ignore_index=-1)["seen"].tolist() == [0.75]
+
+
 @pytest.mark.parametrize("options", [{}, {"layout": "sparse"}, {"ignore_index": 2}, {"mask": [True] * 5 + [False]}])
 @pytest.mark.parametrize("measures", [None, "all", ["ari"]])
 def test_scores_of_one_clustering_are_ordinary_tensors(measures: Any, options: dict[str, Any]) -> None:

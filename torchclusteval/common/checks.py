@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -109,7 +109,7 @@ def is_listable(x: Any, name: str) -> bool:
     """Whether a value has entries in an order; raise on a tensor without readable values."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
-    return isinstance(x, Iterable) and not isinstance(x, Set) and getattr(x, "ndim", None) != 0  # 0-d ones have none
+    return isinstance(x, Iterable) and not isinstance(x, set | frozenset) and getattr(x, "ndim", None) != 0  # 0-d: none
 
 
 def is_key(x: Any) -> bool:

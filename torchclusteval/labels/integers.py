@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -96,14 +96,20 @@ def is_whole_label(label: Any) -> bool:
     if isinstance(label, (int, str, bytes)):
         return isinstance(label, int)
     try:
-        return bool(int(label) == label) and bool(abs(label) < _exact_below(label))
+        number = int(label)
+        return bool(number == label) and abs(number) < _exact_below(label)
     except (TypeError, ValueError, OverflowError, RuntimeError, np.ma.MaskError):
         return False
 
 
 def _exact_below(label: Any) -> float:
     """From this number on, floats of the type of a label do not tell neighbours apart; infinity for other types."""
-    kind = getattr(label, "dtype", float if isinstance(label, float) else None)
+    kind: Any = getattr(label, "dtype", float if isinstance(label, float) else None)
+    return _exact_in(kind)
+
+
+@cache
+def _exact_in(kind: Any) -> float:
     if isinstance(kind, torch.dtype):
         return 2 / torch.finfo(kind).eps if kind.is_floating_point else math.inf
     return 2 / float(np.finfo(kind).eps) if kind is float or getattr(kind, "kind", None) == "f" else math.inf

@@ -6,7 +6,7 @@ A data frame and a mapping are clusterings by name. pandas and pyarrow are used 
 import json
 import math
 import sys
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -136,7 +136,7 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     if _is_arrow(x):
         if _pandas_of(x) is None:
             return _numbers_from_arrow(x, name, turned=turned)
-    elif isinstance(x, (str, bytes, dict, Set)) or not hasattr(x, "__iter__"):
+    elif isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
         hint = " (evaluate_overlapping scores them)" if type(x).__name__ == "Memberships" else ""
         raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}{hint}")
     if hasattr(x, "to_numpy"):

@@ -1,6 +1,6 @@
 """The measures by name, in the order of their files, and what names select."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from importlib import import_module
@@ -96,7 +96,7 @@ def _selected(measures: str | tuple[str, ...] | None) -> dict[Measure, bool]:
 def _select(measures: Selection, registry: Mapping[str, Measure]) -> dict[Measure, bool]:
     if measures is None or isinstance(measures, (str, Measure)):
         items: list[Any] = [measures]
-    elif isinstance(measures, Set) or is_listable(measures, "measures"):
+    elif isinstance(measures, set | frozenset) or is_listable(measures, "measures"):
         items = list(measures)
     else:
         raise ValueError(f"measures: expected names or Measure records; got {_kind(measures)}")

@@ -87,7 +87,7 @@ def item_names(items: Iterable[Any] | None, n_items: int | None = None) -> tuple
     """Names of items, checked to be different and one for each item; in any order without ``n_items``."""
     if items is None:
         return None
-    named = isinstance(items, Mapping) or (n_items is None and isinstance(items, Set))
+    named = isinstance(items, Mapping) or (n_items is None and isinstance(items, set | frozenset))
     given = list(items) if named else outer_list(items, "items", "a list of names")
     known = Vocabulary()
     for position, name in enumerate(given):

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -403,7 +403,7 @@ def _by_item(lists: list[Any], where: Callable[[int], str], items: Any, device: 
 
 
 def _prefixes(path: Any, where: str) -> list[tuple[Hashable, ...]]:
-    if isinstance(path, Set):
+    if isinstance(path, set | frozenset):
         raise ValueError(f"paths: expected an ordered path {where}; got a set")
     steps = tuple(inputs.plain_name(step, "paths", where) for step in inputs.plain_collection(path, "paths", where))
     return [steps[: end + 1] for end in range(len(steps))]

@@ -1,6 +1,6 @@
 """The table of overlapping measures, and one call for all of them."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -89,7 +89,7 @@ def evaluate_overlapping(
 def _as_memberships(value: Any, name: str, device: torch.device | None) -> Memberships:
     if isinstance(value, Memberships):
         return value
-    if hasattr(value, "ndim") or isinstance(value, str | bytes | Set) or not isinstance(value, Iterable):
+    if hasattr(value, "ndim") or isinstance(value, str | bytes | set | frozenset) or not isinstance(value, Iterable):
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
     try:

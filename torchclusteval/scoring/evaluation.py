@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import CellsElsewhereError, DenseCells, SpreadCells
+from torchclusteval.cells.layouts import CellsElsewhereError, SpreadCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.sums import Numbers
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
@@ -154,6 +154,13 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
 
 
 @cache
+def _example() -> OneTable | None:
+    tables = ContingencyTables(torch.tensor([[2, 1], [0, 3]], device="cpu"))
+    tables._sum_at_once(only_pairs=False)
+    return _numbers_of(tables)
+
+
+@cache
 def _reads_cells(measure: Measure) -> bool:
     """Whether a measure reads the cells of tables one by one."""
     row, column, counts = torch.tensor([[0, 0, 1], [0, 1, 1], [2, 1, 3]])
@@ -228,13 +235,13 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
     def values(part: ContingencyTables) -> list[Tensor]:
-        shape, cells = part.batch_shape, part._cells
-        if shape and shape.numel() == 1 and isinstance(cells, DenseCells) and part._most_items and not part._margins:
-            one = ContingencyTables._of(TableParts(DenseCells(cells.counts.reshape(part.shape[-2:]))))
-            return [x.reshape(shape) for x in values(one)]  # sooner, in numbers
+        shape, own = part.batch_shape, MEASURES.get
+        if (one := part._only_table) is not None and all(own(measure.name) is measure for measure in measures):
+            return [x.reshape(shape) for x in values(one)]
         if not shape:
             if any(measure.linear_in != "sizes" for measure in measures):  # these read no cells
-                part._sum_at_once(only_pairs=len(measures) <= _FEW_MEASURES)
+                few = len(measures) <= _FEW_MEASURES or all(measure.family == "pairs" for measure in measures)
+                part._sum_at_once(only_pairs=few)
             return list(_values_of(measures, part))
         for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
             term(part)
@@ -265,10 +272,8 @@ def _numbers_of(tables: ContingencyTables) -> OneTable | None:
 @cache
 def _takes_numbers(measure: Measure) -> bool:
     """Whether the formula of a measure is of sums alone, by functions that take numbers."""
-    tables = ContingencyTables(torch.tensor([[2, 1], [0, 3]], device="cpu"))
-    tables._sum_at_once(only_pairs=False)
     try:
-        return isinstance(measure.function(_numbers_of(tables)), float)
+        return isinstance(measure.function(_example()), float)
     except (AttributeError, TypeError, ValueError):  # of tensors, or of cells
         return False
 

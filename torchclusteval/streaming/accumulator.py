@@ -43,7 +43,7 @@ def _locked(method: M) -> M:
             parts, sizes = dict(state.__dict__), [(x, x.kind, len(x.tokens)) for x in state.vocabularies]
             try:
                 return method(self, *args, **kwargs)
-            except BaseException:
+            except (TypeError, ValueError):  # after an interruption, cells may be there already
                 self.__dict__.update(own)
                 state.__dict__.update(parts)
                 for vocabulary, kind, size in sizes:
