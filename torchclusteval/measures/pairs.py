@@ -46,7 +46,8 @@ class PairSums:
     def __init__(self, counts: PairCounts, known: Mapping[str, Tensor] | None = None) -> None:
         self.ss, self.sd, self.ds, self.dd = counts
         self._memo: dict[str, Tensor] = {}
-        vars(self).update((name, known[name]) for name in SUMS_OF_PAIRS if known and name in known)
+        if known is not None:
+            vars(self).update((name, known[name]) for name in SUMS_OF_PAIRS if name in known)
 
     @lazy_property
     def joined(self) -> Tensor:
